@@ -142,7 +142,9 @@ func (s *Server) admit(rt route.Route, w http.ResponseWriter, r *http.Request) (
 	principal.Workspace = id
 	plan := planOf(credential, id)
 	if err := checkScopes(rt, principal); err != nil {
-		setLimitHeaders(w.Header(), &s.deps.Limits.Peek(r.Context(), []ratelimit.WorkspacePlan{{Workspace: id, Plan: plan}})[0])
+		setLimitHeaders(
+			w.Header(), &s.deps.Limits.Peek(r.Context(), []ratelimit.WorkspacePlan{{Workspace: id, Plan: plan}})[0],
+		)
 		return refusedScope, err
 	}
 	return "", nil

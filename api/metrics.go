@@ -75,29 +75,37 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 	}
 	m := &metrics{
 		requests: vec(
-			"livegraph_http_requests_total", "Requests answered, by the route's pattern (none: no route), method and status.",
+			"livegraph_http_requests_total",
+			"Total number of handled requests by route pattern (none: no route), method and status.",
 			"route", "method", "status",
 		),
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "livegraph_http_request_duration_seconds",
-			Help:    "Time from the request's header to the end of its answer, its body included; not of streams.",
+			Help:    "Duration from the request header to the end of the response body in seconds, excluding streams.",
 			Buckets: durationBuckets,
 		}, []string{"route"}),
 		requestBytes: vec(
-			"livegraph_http_request_bytes_total", "Bytes of request bodies as they came, before decompression.", "route",
+			"livegraph_http_request_bytes_total",
+			"Total size of received request bodies in bytes, before decompression.",
+			"route",
 		),
-		responseBytes: vec("livegraph_http_response_bytes_total", "Bytes of answers' bodies, before compression.", "route"),
-		inFlight:      gauge("livegraph_http_requests_in_flight", "Requests that are being answered."),
-		connections:   gauge("livegraph_http_connections", "Open connections."),
-		accepted:      counter("livegraph_http_connections_accepted_total", "Connections accepted."),
+		responseBytes: vec(
+			"livegraph_http_response_bytes_total",
+			"Total size of response bodies in bytes, before compression.",
+			"route",
+		),
+		inFlight:    gauge("livegraph_http_requests_in_flight", "Number of requests being handled."),
+		connections: gauge("livegraph_http_connections", "Number of open connections."),
+		accepted:    counter("livegraph_http_connections_accepted_total", "Total number of accepted connections."),
 		refused: vec(
 			"livegraph_http_access_refusals_total",
-			"Requests refused for their key, workspace, scope or plan, or for their session of the administration page, by "+
+			"Total number of requests refused because of their key, workspace, scope, plan or session of the admin UI, by "+
 				"reason.",
 			"reason",
 		),
 		panics: counter(
-			"livegraph_http_panics_total", "Panics while answering; each is a defect, and its stack is in the log.",
+			"livegraph_http_panics_total",
+			"Total number of panics in request handlers. Each is a defect, and its stack trace is in the log.",
 		),
 		routes:    map[string]bool{},
 		streaming: map[string]bool{},
@@ -106,10 +114,11 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 		m.refused.WithLabelValues(reason)
 	}
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "livegraph_http_connections_limit", Help: "Most open connections; beyond, they wait to be accepted.",
+		Name: "livegraph_http_connections_limit",
+		Help: "Maximum number of open connections. When it is reached, new connections wait to be accepted.",
 	}, func() float64 { return float64(s.deps.Config.MaxConnections) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "livegraph_http_draining", Help: "1 while the process ends and /readyz says so, else 0.",
+		Name: "livegraph_http_draining", Help: "1 if the process is shutting down and /readyz reports it, otherwise 0.",
 	}, func() float64 {
 		if s.draining.Load() {
 			return 1

@@ -70,8 +70,8 @@ func newConcurrencyLimiter(cfg *config.API, registerer prometheus.Registerer) *c
 	}
 	c.refused = promauto.With(registerer).NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_http_overload_refusals_total",
-		Help: "Requests answered 503 at once because as many of their kind as --api-max-requests, --api-max-writes or " +
-			"--api-max-public were being worked on.",
+		Help: "Total number of requests answered immediately with 503 because the limit of their kind was reached: " +
+			"--api-max-requests, --api-max-writes or --api-max-public.",
 	}, []string{"kind"})
 	for work := range limits {
 		c.active[work] = new(atomic.Int64)

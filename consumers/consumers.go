@@ -242,7 +242,7 @@ func (l *Loop) resume(ctx context.Context, retry *retrier, err error) {
 	l.metrics.Restarts.Add(1)
 	var discontinuity *kafka.Discontinuity
 	if errors.As(err, &discontinuity) {
-		l.logger.Error("the topic is not what it was; joining anew", "error", err)
+		l.logger.Error("the topic was replaced; joining the group again", "error", err)
 		l.handler.Discontinued(discontinuity.Partition, discontinuity.From)
 	}
 	retry.wait(ctx, err)

@@ -35,27 +35,31 @@ func newCollectors(l *Loop, registerer prometheus.Registerer) *collectors {
 	}
 	seconds := prometheus.ExponentialBuckets(0.001, 2.5, 11)
 	c := &collectors{
-		rows: histogram("livegraph_consumer_batch_rows", "Rows a batch.", prometheus.ExponentialBuckets(10, 10, 6)),
-		bytes: histogram("livegraph_consumer_batch_bytes", "Bytes of the records of a batch.",
+		rows: histogram(
+			"livegraph_consumer_batch_rows",
+			"Number of rows in a batch.",
+			prometheus.ExponentialBuckets(10, 10, 6),
+		),
+		bytes: histogram("livegraph_consumer_batch_bytes", "Size of the records of a batch in bytes.",
 			prometheus.ExponentialBuckets(1<<10, 8, 6)),
 		prepare: histogram(
-			"livegraph_consumer_prepare_duration_seconds", "Time to make a batch ready to be stored.", seconds,
+			"livegraph_consumer_prepare_duration_seconds", "Duration of preparing a batch for storage in seconds.", seconds,
 		),
 		store: histogram(
-			"livegraph_consumer_store_duration_seconds", "Time to store a batch, failures that were tried again included.",
+			"livegraph_consumer_store_duration_seconds", "Duration of storing a batch in seconds, including retried failures.",
 			seconds,
 		),
 		freshness: histogram(
-			"livegraph_consumer_freshness_seconds", "Age of each record, from its production to its visibility.",
+			"livegraph_consumer_freshness_seconds", "Time from the production of a record until it is visible, in seconds.",
 			[]float64{0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1, 2.5, 5, 10, 30, 60, 300, 3600},
 		),
 		watermark: factory.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "livegraph_consumer_watermark_offset",
-			Help: "Offset below which everything of a partition of ours is visible.", ConstLabels: labels,
+			Help: "Offset in an assigned partition below which all records are visible.", ConstLabels: labels,
 		}, []string{"partition"}),
-		owned: gauge("livegraph_consumer_partitions", "Partitions that are assigned to this process."),
+		owned: gauge("livegraph_consumer_partitions", "Number of partitions assigned to this process."),
 		lastStored: gauge("livegraph_consumer_last_batch_timestamp_seconds",
-			"When the last batch was stored, seconds since the Unix epoch; 0: none yet."),
+			"Unix timestamp of the last stored batch, 0 if there was none yet."),
 		watermarkPartitions: map[int32]prometheus.Gauge{},
 	}
 	l.metrics.register(factory, labels)
@@ -68,23 +72,31 @@ func (m *Metrics) register(factory promauto.Factory, labels prometheus.Labels) {
 		name, help string
 		value      *atomic.Int64
 	}{
-		{"livegraph_consumer_records_total", "Records that are done: stored, or dead letters.", &m.Records},
-		{"livegraph_consumer_rows_total", "Rows stored.", &m.Rows},
-		{"livegraph_consumer_batches_total", "Batches stored.", &m.Batches},
+		{
+			"livegraph_consumer_records_total", "Total number of processed records, stored or written as dead letters.",
+			&m.Records,
+		},
+		{"livegraph_consumer_rows_total", "Total number of stored rows.", &m.Rows},
+		{"livegraph_consumer_batches_total", "Total number of stored batches.", &m.Batches},
 		{
 			"livegraph_consumer_dead_letters_total",
-			"Records that can never be processed and were put aside, into the topic's .dlq.", &m.DeadLetters,
+			"Total number of records that can never be processed and were written to the topic's dead letter topic (.dlq).",
+			&m.DeadLetters,
 		},
 		{
-			"livegraph_consumer_retries_total", "Failures that were tried again: a store or the log did not answer.", &m.Retries,
+			"livegraph_consumer_retries_total",
+			"Total number of failures that were retried because a store or the log did not respond.",
+			&m.Retries,
 		},
-		{"livegraph_consumer_rebalances_total", "Times that partitions came or went.", &m.Rebalances},
+		{"livegraph_consumer_rebalances_total", "Total number of assignments and revocations of partitions.", &m.Rebalances},
 		{
-			"livegraph_consumer_restarts_total", "Memberships of the group that a failure ended; the consumer joins again.",
+			"livegraph_consumer_restarts_total",
+			"Total number of group memberships ended by a failure. The consumer rejoins the group.",
 			&m.Restarts,
 		},
 		{
-			"livegraph_consumer_lost_records_total", "Records that the log no longer had when they were due: data loss.",
+			"livegraph_consumer_lost_records_total",
+			"Total number of records that were no longer in the log when they were due. These records are lost.",
 			&m.Lost,
 		},
 	} {
@@ -92,8 +104,9 @@ func (m *Metrics) register(factory promauto.Factory, labels prometheus.Labels) {
 			func() float64 { return float64(counter.value.Load()) })
 	}
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "livegraph_consumer_fetch_lag_records",
-		Help: "Records of our partitions that are not fetched yet, as the last fetch saw it.", ConstLabels: labels,
+		Name:        "livegraph_consumer_fetch_lag_records",
+		Help:        "Number of records in the assigned partitions that are not yet fetched, as of the last fetch.",
+		ConstLabels: labels,
 	}, func() float64 { return float64(m.Lag.Load()) })
 }
 

@@ -59,31 +59,34 @@ func newMetrics(factory promauto.Factory) *metrics {
 	m := &metrics{
 		requests: map[string]prometheus.Counter{},
 		accepted: counter(
-			"livegraph_ingest_points_accepted_total", "Points answered as accepted: all of them are acknowledged by Kafka.",
+			"livegraph_ingest_points_accepted_total",
+			"Total number of points reported as accepted. Kafka has acknowledged all of them.",
 		),
 		unacknowledged: counter("livegraph_ingest_points_unacknowledged_total",
-			"Points of requests that were answered with an error while they were written: they may be in the log or not."),
-		bytes: counter("livegraph_ingest_body_bytes_total", "Bytes of ingest bodies, decoded."),
+			"Total number of points of requests that failed during the write. The log may or may not contain these points."),
+		bytes: counter("livegraph_ingest_body_bytes_total", "Total size of decoded ingest bodies in bytes."),
 		size: factory.NewHistogram(prometheus.HistogramOpts{
-			Name: "livegraph_ingest_request_points", Help: "Points a request, rejected ones included.",
+			Name: "livegraph_ingest_request_points", Help: "Number of points in a request, including rejected ones.",
 			Buckets: prometheus.ExponentialBuckets(1, 10, 7),
 		}),
 	}
 	requests := vec(
-		"livegraph_ingest_requests_total", "Ingest requests by outcome: accepted (all points), partly (some were rejected), "+
-			"refused (for what is in it), no_room (too much is under way), failed (a store or the log).", "outcome",
+		"livegraph_ingest_requests_total",
+		"Total number of ingest requests by outcome: accepted (all points), partly (some points were rejected), refused "+
+			"(invalid content), no_room (memory limit reached), failed (error of a store or the log).",
+		"outcome",
 	)
 	for _, outcome := range outcomes {
 		m.requests[outcome] = requests.WithLabelValues(outcome)
 	}
-	rejected := vec("livegraph_ingest_points_rejected_total", "Points rejected, by reason.", "reason")
+	rejected := vec("livegraph_ingest_points_rejected_total", "Total number of rejected points by reason.", "reason")
 	for why := rejection.None + 1; why < rejection.Reasons; why++ {
 		m.rejected[why] = rejected.WithLabelValues(why.MetricLabel())
 	}
 	durations := factory.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "livegraph_ingest_stage_duration_seconds",
-		Help: "Time of a request in a stage: parse, resolve (sources and series), encode, produce (Kafka's " +
-			"acknowledgement).",
+		Help: "Duration of the stages of an ingest request in seconds, by stage: parse, resolve (sources and series), " +
+			"encode, produce (until Kafka's acknowledgement).",
 		Buckets: prometheus.ExponentialBuckets(0.00005, 3, 12),
 	}, []string{"stage"})
 	for s, label := range stageLabel {
@@ -91,13 +94,13 @@ func newMetrics(factory promauto.Factory) *metrics {
 	}
 	lookups := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_ingest_cache_lookups_total",
-		Help: "Look-ups of series (one each), of a request's sources (one for all), and of Prometheus' label sets (one " +
-			"each), by whether they were in memory.",
+		Help: "Total number of cache lookups by cache and result (hit, miss): series (one per series), sources (one per " +
+			"request), labels (one per Prometheus label set).",
 	}, []string{"cache", "result"})
 	m.resolver = resolve.Metrics{
 		Created: counter(
 			"livegraph_ingest_sources_created_total",
-			"Sources made because points came for them, in formats that name their sources.",
+			"Total number of sources created because points were received for them, in formats that name their sources.",
 		),
 		SeriesHits:    lookups.WithLabelValues("series", "hit"),
 		SeriesMisses:  lookups.WithLabelValues("series", "miss"),
@@ -113,11 +116,16 @@ func (p *Pipeline) registerGauges(factory promauto.Factory) {
 	gauge := func(name, help string, labels prometheus.Labels, read func() float64) {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read)
 	}
-	gauge("livegraph_ingest_in_flight_bytes", "Bytes that requests under way hold, about.", nil,
+	gauge("livegraph_ingest_in_flight_bytes", "Approximate memory used by ingest requests in progress, in bytes.", nil,
 		func() float64 { return float64(p.inFlight.Used()) })
-	gauge("livegraph_ingest_in_flight_limit_bytes", "Most bytes that requests under way may hold; beyond, 503.", nil,
-		func() float64 { return float64(p.inFlight.Limit()) })
-	const entries, entriesHelp = "livegraph_ingest_cache_entries", "Series, sources and Prometheus' label sets in memory."
+	gauge(
+		"livegraph_ingest_in_flight_limit_bytes",
+		"Maximum memory for ingest requests in progress in bytes. When it is reached, requests are answered with 503.",
+		nil,
+		func() float64 { return float64(p.inFlight.Limit()) },
+	)
+	const entries = "livegraph_ingest_cache_entries"
+	const entriesHelp = "Number of cached series, sources and Prometheus label sets, by cache."
 	gauge(
 		entries, entriesHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.resolver.SeriesLen()) },
 	)
@@ -126,7 +134,7 @@ func (p *Pipeline) registerGauges(factory promauto.Factory) {
 		func() float64 { return float64(p.resolver.SourcesLen()) },
 	)
 	gauge(entries, entriesHelp, prometheus.Labels{"cache": "labels"}, func() float64 { return float64(p.prom.Len()) })
-	const limit, limitHelp = "livegraph_ingest_cache_limit", "Most series and sources that are kept in memory."
+	const limit, limitHelp = "livegraph_ingest_cache_limit", "Maximum number of cached series and sources, by cache."
 	gauge(limit, limitHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.deps.CacheSize) })
 	gauge(limit, limitHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return resolve.MaxCachedSources })
 }

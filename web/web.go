@@ -1,6 +1,6 @@
 // Package web holds the built files of the administration page, whose sources are
 // beside it. `make build` makes them before the binary is compiled; a binary that was
-// compiled without has none, and its page says so.
+// compiled without has none, and its page reports it.
 package web
 
 import (

@@ -294,7 +294,9 @@ func (a *Admin) rollKey(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	text := apikey.Generate(old.Mode)
-	created, err := a.deps.Keys.RollKey(r.Context(), id, text.Hash(), text.Display(), request.RequesterOf(r.Context()), grace)
+	created, err := a.deps.Keys.RollKey(
+		r.Context(), id, text.Hash(), text.Display(), request.RequesterOf(r.Context()), grace,
+	)
 	if err != nil {
 		return err
 	}

@@ -51,8 +51,8 @@ const (
 func newLoginCounter(registerer prometheus.Registerer) *prometheus.CounterVec {
 	counter := promauto.With(registerer).NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_operator_logins_total",
-		Help: "Logins on the administration page by result: succeeded, refused (name or password wrong), limited (429: too " +
-			"many failed), failed (a store, or too many at a time).",
+		Help: "Total number of logins to the admin UI by result: succeeded, refused (wrong name or password), limited " +
+			"(429, too many failed logins), failed (error of a store, or too many concurrent logins).",
 	}, []string{"result"})
 	for _, result := range []string{loginSucceeded, loginRefused, loginLimited, loginFailed} {
 		counter.WithLabelValues(result)

@@ -56,7 +56,7 @@ type passwordReset struct {
 
 // resetPassword sets another operator's password and ends the operator's sessions. Without a
 // password in the body, it generates one and returns it once. It requires the caller's own
-// password, because whoever knows the new one can act as the other operator.
+// password, because anyone who knows the new one can act as the other operator.
 func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err

@@ -34,17 +34,18 @@ func (a *Authenticator) Register(registerer prometheus.Registerer) {
 func newMetrics(a *Authenticator, registerer prometheus.Registerer) metrics {
 	factory := promauto.With(registerer)
 	checks := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "livegraph_auth_checks_total", Help: "Keys that were checked, by outcome.",
+		Name: "livegraph_auth_checks_total", Help: "Total number of key checks by outcome.",
 	}, []string{"outcome"})
 	lookups := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_auth_cache_lookups_total",
-		Help: "Keys looked for in memory, by whether the answer was there (hit) or Postgres was asked (miss).",
+		Help: "Total number of lookups in the key cache by result: hit (the key was cached), miss (Postgres was queried).",
 	}, []string{"result"})
 	m := metrics{
 		checks: map[string]prometheus.Counter{}, hit: lookups.WithLabelValues("hit"), miss: lookups.WithLabelValues("miss"),
 		writeFailures: factory.NewCounter(prometheus.CounterOpts{
 			Name: "livegraph_auth_use_write_failures_total",
-			Help: "Times that the last uses of keys could not be stored; they are kept and tried again.",
+			Help: "Total number of failures to store the times of the last use of keys. The times are kept and the write is " +
+				"retried.",
 		}),
 	}
 	for _, outcome := range []string{valid, malformed, unknown, revoked, expired, unavailable} {
@@ -55,21 +56,23 @@ func newMetrics(a *Authenticator, registerer prometheus.Registerer) metrics {
 	}
 	for name, c := range map[string]*cache{"known": a.knownKeys, "unknown": a.unknownKeys} {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{
-			Name:        "livegraph_auth_cache_entries",
-			Help:        "Keys in memory: those that exist (known), and texts that are no key (unknown).",
+			Name: "livegraph_auth_cache_entries",
+			Help: "Number of entries in the key cache, by cache: known (existing keys), unknown (strings that are not " +
+				"a key).",
 			ConstLabels: prometheus.Labels{"cache": name},
 		}, func() float64 { return float64(c.EstimatedSize()) })
 	}
 	if a.peers != nil {
 		factory.NewCounterFunc(prometheus.CounterOpts{
 			Name: "livegraph_auth_revisions_heard_total",
-			Help: "Reports of other processes, through Redis, on whether keys or workspaces have changed.",
+			Help: "Total number of reports received through Redis from other processes on whether keys or workspaces have " +
+				"changed.",
 		}, func() float64 { return float64(a.peers.received.Load()) })
 	}
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "livegraph_auth_fresh",
-		Help: "1 while keys may be checked from memory; 0 when neither Postgres nor, through Redis, another process has " +
-			"confirmed for a second that nothing changed.",
+		Help: "1 if keys may be checked against the cache, 0 if for one second neither Postgres nor, through Redis, " +
+			"another process has confirmed that nothing changed.",
 	}, func() float64 {
 		if a.fresh() {
 			return 1

@@ -48,7 +48,7 @@ func (a *api) abandon(ctx context.Context, workspace, id uuid.UUID, issued time.
 	}
 	outcome, err := a.settle(ctx, workspace, id)
 	if err != nil {
-		slog.InfoContext(ctx, "it cannot be told now whether a command is in the log", "command", id, "error", err)
+		slog.InfoContext(ctx, "whether a command is in the log is unknown", "command", id, "error", err)
 		return nil
 	}
 	return outcome

@@ -19,15 +19,20 @@ func (a *api) register(registerer prometheus.Registerer) {
 		})
 	}
 	w := a.Waiter
-	gauge("livegraph_command_waiters", "Commands and batches whose outcome is waited for.", func() float64 {
+	gauge("livegraph_command_waiters", "Number of commands and batches that wait for their outcome.", func() float64 {
 		return float64(w.count())
 	})
-	gauge("livegraph_command_waiters_limit", "Most that may be waited for; beyond, 503.", func() float64 {
-		return maxWaiting
-	})
+	gauge(
+		"livegraph_command_waiters_limit",
+		"Maximum number of commands and batches that may wait for their outcome. When it is reached, requests are answered "+
+			"with 503.",
+		func() float64 {
+			return maxWaiting
+		},
+	)
 	gauge(
 		"livegraph_command_replies_connected",
-		"1 while this process hears replies by Redis, else 0; then outcomes are looked up in Postgres.",
+		"1 if this process receives replies through Redis, otherwise 0. At 0, outcomes are read from Postgres.",
 		func() float64 {
 			if w.replies.Connected() {
 				return 1
@@ -35,13 +40,14 @@ func (a *api) register(registerer prometheus.Registerer) {
 			return 0
 		},
 	)
-	counter("livegraph_command_replies_total", "Outcomes that came by Redis.", &w.repliesReceived)
+	counter("livegraph_command_replies_total", "Total number of outcomes received through Redis.", &w.repliesReceived)
 	counter(
 		"livegraph_command_lookups_total",
-		"Outcomes that were looked up in Postgres, because they are large or no reply came.", &w.lookups,
+		"Total number of outcomes that were read from Postgres, because they are large or no reply was received.", &w.lookups,
 	)
 	counter(
-		"livegraph_command_timeouts_total", "Commands and batches answered 504 because they were not decided in time.",
+		"livegraph_command_timeouts_total",
+		"Total number of commands and batches answered with 504 because they were not decided in time.",
 		&w.timeouts,
 	)
 }

@@ -19,7 +19,9 @@ type Store interface {
 
 // Exclusions returns the deleted points to exclude from series of a workspace. It must be called after
 // waiting for a checkpoint, and before the points are read.
-func Exclusions(ctx context.Context, store Store, workspace uuid.UUID, series []registry.Series) (timeseries.Hidden, error) {
+func Exclusions(
+	ctx context.Context, store Store, workspace uuid.UUID, series []registry.Series,
+) (timeseries.Hidden, error) {
 	if len(series) == 0 {
 		return nil, nil
 	}

@@ -70,12 +70,12 @@ const (
 	useRunning  = "running"
 )
 
-// New creates a Keeper. The registerer may be nil.
+// New creates a Manager. The registerer may be nil.
 func New(keys store, log *slog.Logger, registerer prometheus.Registerer) *Manager {
 	k := &Manager{store: keys, log: log, uses: promauto.With(registerer).NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_idempotency_keys_total",
-		Help: "Requests with an Idempotency-Key: first, resumed (the one before ended without an answer that is kept), " +
-			"replayed (answered as before), other_body (422), running (409).",
+		Help: "Total number of requests with an Idempotency-Key by use: first, resumed (the previous attempt ended without " +
+			"a stored response), replayed (the stored response was returned), other_body (422), running (409).",
 	}, []string{"use"})}
 	for _, use := range []string{useFirst, useResumed, useReplayed, useOther, useRunning} {
 		k.uses.WithLabelValues(use)
@@ -119,8 +119,8 @@ type Operation struct {
 // Claim is the claim of a request on its key. A request without a key has a nil Claim, for
 // which nothing is stored.
 type Claim struct {
-	keeper *Manager
-	claim  access.IdempotencyClaim
+	manager *Manager
+	claim   access.IdempotencyClaim
 }
 
 // Begin claims the request's key. It returns nil if there is none. The error is Malformed for a
@@ -151,7 +151,7 @@ func (k *Manager) Begin(r *http.Request, use Operation) (*Claim, error) {
 	case found.Held:
 		k.uses.WithLabelValues(useResumed).Inc()
 	}
-	return &Claim{keeper: k, claim: found}, nil
+	return &Claim{manager: k, claim: found}, nil
 }
 
 // keyOf parses the header.
@@ -209,7 +209,7 @@ func (c *Claim) Record() access.IdempotencyClaim { return c.claim }
 // request is still running, it returns a Conflict error with a Retry-After.
 func (c *Claim) Replay(w http.ResponseWriter) (*Answer, error) {
 	if c.claim.Answer == nil {
-		c.keeper.uses.WithLabelValues(useRunning).Inc()
+		c.manager.uses.WithLabelValues(useRunning).Inc()
 		return nil, fault.New(fault.Conflict, "A request with this Idempotency-Key still runs").
 			With("field", Header).With("reason", "still_running").After(time.Second)
 	}
@@ -222,7 +222,7 @@ func (c *Claim) Replay(w http.ResponseWriter) (*Answer, error) {
 
 // MarkReplayed sets the header that marks the response as replayed.
 func (c *Claim) MarkReplayed(w http.ResponseWriter) {
-	c.keeper.uses.WithLabelValues(useReplayed).Inc()
+	c.manager.uses.WithLabelValues(useReplayed).Inc()
 	w.Header().Set(Replayed, "true")
 }
 
@@ -242,18 +242,18 @@ func (c *Claim) Complete(ctx context.Context, answer Answer) {
 		if err != nil {
 			return err
 		}
-		return c.keeper.store.AnswerIdempotencyKey(ctx, c.claim, encoded)
+		return c.manager.store.AnswerIdempotencyKey(ctx, c.claim, encoded)
 	})
 }
 
 // Release releases the key of a request whose result is unknown, so that a retry can resume it.
 func (c *Claim) Release(ctx context.Context) {
-	c.settle(ctx, func(ctx context.Context) error { return c.keeper.store.ReleaseIdempotencyKey(ctx, c.claim) })
+	c.settle(ctx, func(ctx context.Context) error { return c.manager.store.ReleaseIdempotencyKey(ctx, c.claim) })
 }
 
 // Forget deletes the key of a request that had no effect and whose response is not stored.
 func (c *Claim) Forget(ctx context.Context) {
-	c.settle(ctx, func(ctx context.Context) error { return c.keeper.store.DeleteIdempotencyKey(ctx, c.claim) })
+	c.settle(ctx, func(ctx context.Context) error { return c.manager.store.DeleteIdempotencyKey(ctx, c.claim) })
 }
 
 // Fail completes the request with an error: it stores the response if Kept, forgets the key if
@@ -279,6 +279,6 @@ func (c *Claim) settle(ctx context.Context, write func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	if err := write(ctx); err != nil {
-		c.keeper.log.WarnContext(ctx, "what came of a request cannot be noted under its idempotency key", "error", err)
+		c.manager.log.WarnContext(ctx, "the outcome of a request cannot be stored under its idempotency key", "error", err)
 	}
 }

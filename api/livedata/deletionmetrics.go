@@ -27,13 +27,25 @@ func (s *DeletionSender) Register(registerer prometheus.Registerer) {
 		})
 	}
 	gauge(
-		"livegraph_deletions_pending", "Deleted sources that the log has not been told of yet, in the whole installation.",
+		"livegraph_deletions_pending",
+		"Number of deleted sources in the whole installation that are not yet written to the log.",
 		func() float64 { return float64(s.stats.pending.Load()) },
 	)
-	gauge("livegraph_deletions_oldest_age_seconds", "Age of the oldest of them; 0 without any.",
-		func() float64 { return time.Duration(s.stats.oldest.Load()).Seconds() })
-	counter("livegraph_deletions_sent_total", "Deleted sources that this process told the log of.", &s.stats.sent)
-	counter("livegraph_deletions_failures_total", "Tries to do so that failed; they are repeated.", &s.stats.failed)
+	gauge(
+		"livegraph_deletions_oldest_age_seconds",
+		"Age of the oldest deletion of a source that is not yet written to the log, in seconds, 0 if there is none.",
+		func() float64 { return time.Duration(s.stats.oldest.Load()).Seconds() },
+	)
+	counter(
+		"livegraph_deletions_sent_total",
+		"Total number of deleted sources that this process wrote to the log.",
+		&s.stats.sent,
+	)
+	counter(
+		"livegraph_deletions_failures_total",
+		"Total number of failed attempts to write deleted sources to the log. They are retried.",
+		&s.stats.failed,
+	)
 }
 
 // refreshBacklog reads the backlog for the metrics. If that fails, the metrics keep their values.

@@ -99,7 +99,8 @@ func Routes(deps Deps) []route.Route {
 		newRoute(http.MethodDelete, pointsPath, request.Admin, a.deletePoints),
 	)
 	routes = append(routes, query.Routes(query.Deps{
-		Series: deps.Series, Points: deps.Points, Watermarks: deps.Watermarks, DeadRecords: deps.DeadRecords, TopicID: deps.TopicID,
+		Series: deps.Series, Points: deps.Points, Watermarks: deps.Watermarks, DeadRecords: deps.DeadRecords,
+		TopicID:  deps.TopicID,
 		TokenKey: deps.TokenKey, QueryTimeout: deps.QueryTimeout, CheckpointWait: deps.CheckpointWait,
 		Metrics: deps.Metrics,
 	})...)

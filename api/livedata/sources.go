@@ -154,7 +154,9 @@ func (a *api) createSource(w http.ResponseWriter, r *http.Request) error {
 	if err := request.DecodeJSON(raw, &body); err != nil {
 		return err
 	}
-	claim, err := a.Keys.Begin(r, idempotency.Operation{Route: sourcesPath, Content: [][]byte{raw}, NewID: newID, HoldTimeout: keyHold})
+	claim, err := a.Keys.Begin(
+		r, idempotency.Operation{Route: sourcesPath, Content: [][]byte{raw}, NewID: newID, HoldTimeout: keyHold},
+	)
 	if err != nil {
 		return err
 	}

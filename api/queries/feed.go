@@ -39,7 +39,7 @@ type workspaceHead struct {
 // Register registers the metrics of the feed; with nil it does nothing.
 func (f *Feed) Register(registerer prometheus.Registerer) {
 	promauto.With(registerer).NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "livegraph_graph_streams", Help: "Open streams of changes of graphs.",
+		Name: "livegraph_graph_streams", Help: "Number of open streams of graph changes.",
 	}, func() float64 { return float64(f.Streams()) })
 }
 

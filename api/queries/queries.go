@@ -66,6 +66,9 @@ func Routes(deps Deps) []route.Route {
 		{Method: http.MethodGet, Pattern: neighborsPath, Scopes: both, RequireAllScopes: true, Handle: a.listNeighbors},
 		{Method: http.MethodGet, Pattern: historyPath, Scopes: both, RequireAllScopes: true, Handle: a.listHistory},
 		{Method: http.MethodGet, Pattern: cascadesPath, Scopes: both, RequireAllScopes: true, Handle: a.listCascadeEdges},
-		{Method: http.MethodGet, Pattern: eventsPath, Scopes: both, RequireAllScopes: true, Streaming: true, Handle: a.streamEvents},
+		{
+			Method: http.MethodGet, Pattern: eventsPath, Scopes: both, RequireAllScopes: true, Streaming: true,
+			Handle: a.streamEvents,
+		},
 	}
 }

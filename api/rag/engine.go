@@ -77,7 +77,8 @@ func (l vectorLane) LiveIndex(ctx context.Context) (retrieval.Index, error) {
 // Nearest returns the nearest chunks. If the collection was deleted, the consumer creates it
 // again; until then, Nearest returns an Unavailable error.
 func (l vectorLane) Nearest(
-	ctx context.Context, index retrieval.Index, workspace uuid.UUID, vector embed.Vector, near retrieval.VectorFilter, limit int,
+	ctx context.Context, index retrieval.Index, workspace uuid.UUID, vector embed.Vector, near retrieval.VectorFilter,
+	limit int,
 ) ([]retrieval.VectorHit, error) {
 	hits, err := l.vectors.Search(
 		ctx, index.Collection, workspace, vector, milvus.Filter{EntityTypes: near.EntityTypes, Nodes: near.Nodes}, limit,

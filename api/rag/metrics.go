@@ -32,30 +32,34 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	factory := promauto.With(registerer)
 	m := &Metrics{
 		lanes: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "livegraph_search_lane_duration_seconds",
-			Help:    "Time that a lane took for a search, by lane: text, vector (with the embedder) and graph (the walk).",
+			Name: "livegraph_search_lane_duration_seconds",
+			Help: "Duration of a lane's part of a search in seconds, by lane: text, vector (including the embedder), graph " +
+				"(traversal).",
 			Buckets: searchBuckets(),
 		}, []string{"lane"}),
 		laneFailures: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_search_lane_failures_total", Help: "Times that a lane could not answer a search, by lane.",
+			Name: "livegraph_search_lane_failures_total",
+			Help: "Total number of searches that a lane could not answer, by lane.",
 		}, []string{"lane"}),
 		requests: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_search_requests_total",
-			Help: "Searches, by kind (search, hybrid) and outcome: answered, degraded (answered without a lane), refused (bad " +
-				"input), unavailable, timeout, failed.",
+			Help: "Total number of searches by kind (search, hybrid) and outcome: answered, degraded (answered without a " +
+				"lane), refused (invalid input), unavailable, timeout, failed.",
 		}, []string{"kind", "outcome"}),
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "livegraph_search_duration_seconds", Help: "Time of a search that was answered, by kind.",
+			Name: "livegraph_search_duration_seconds", Help: "Duration of answered searches in seconds, by kind.",
 			Buckets: searchBuckets(),
 		}, []string{"kind"}),
 		degraded: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_search_degraded_total",
-			Help: "Searches that were answered without something, by what was missing: text, vector, graph (lanes), liveData.",
+			Help: "Total number of searches answered without a part of the result, by the missing part: text, vector, graph " +
+				"(lanes), liveData.",
 		}, []string{"missing"}),
 		textCut: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_search_text_cut_total",
-			Help: "Searches with a word that more nodes have than are read, by what was read of it: heaviest (the nodes it " +
-				"weighs most for, and the newest), newest (no others: the heaviest are not listed yet).",
+			Help: "Total number of searches with a word that occurs in more nodes than are read, by the nodes read: heaviest " +
+				"(those with the highest weight for the word, and the newest), newest (only the newest, because the list of the " +
+				"heaviest is not built yet).",
 		}, []string{"read"}),
 	}
 	for _, read := range []retrieval.TextTruncation{retrieval.TextTopWeighted, retrieval.TextNewest} {

@@ -22,8 +22,8 @@ func NewAttempts(limit int, registerer prometheus.Registerer) *Attempts {
 	}
 	promauto.With(registerer).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "livegraph_auth_failing_addresses",
-		Help: "Addresses (of IPv6: networks of 64 bits) from which authentications failed in this minute; told apart up to " +
-			"some 50,000.",
+		Help: "Number of addresses (for IPv6, /64 networks) with failed authentications in the current minute. Up to about " +
+			"50,000 addresses are distinguished.",
 	}, func() float64 {
 		if a.counter == nil {
 			return 0

@@ -21,12 +21,14 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 	factory := promauto.With(registerer)
 	decisions := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_ratelimit_requests_total",
-		Help: "Requests held against their workspace's plan, by who decided: redis; memory (this process had just been " +
-			"told that nothing is left); process (alone, as Redis does not answer); none (the workspace has no limits).",
+		Help: "Total number of requests checked against their workspace's plan, by what decided: redis, memory (Redis had " +
+			"just reported to this process that the limit is reached), process (this process alone, because Redis does not " +
+			"respond), none (the workspace has no limits).",
 	}, []string{"by"})
 	refused := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_ratelimit_refused_total",
-		Help: "Requests answered 429 because their workspace's plan has none left, by window.",
+		Help: "Total number of requests answered with 429 because the limit of their workspace's plan was reached, by " +
+			"window.",
 	}, []string{"window"})
 	return metrics{
 		unlimited: decisions.WithLabelValues("none"), byRedis: decisions.WithLabelValues("redis"),
@@ -34,15 +36,16 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 		refused: map[string]prometheus.Counter{Minute: refused.WithLabelValues(Minute), Day: refused.WithLabelValues(Day)},
 		failures: factory.NewCounter(prometheus.CounterOpts{
 			Name: "livegraph_ratelimit_redis_failures_total",
-			Help: "Times that Redis did not count a request: it was away, too slow or refused.",
+			Help: "Total number of times that Redis did not count a request because it was unavailable, too slow or returned " +
+				"an error.",
 		}),
 		behind: factory.NewCounter(prometheus.CounterOpts{
 			Name: "livegraph_ratelimit_redis_behind_total",
-			Help: "Times that Redis had counted fewer requests of a window than this process knew of, because it had lost " +
-				"data or was away; it goes on from what the process knows.",
+			Help: "Total number of times that Redis had counted fewer requests in a window than this process, because Redis " +
+				"had lost data or was unavailable. Counting continues from the value of the process.",
 		}),
 		duration: factory.NewHistogram(prometheus.HistogramOpts{
-			Name: "livegraph_ratelimit_redis_duration_seconds", Help: "Time in which Redis counted a request.",
+			Name: "livegraph_ratelimit_redis_duration_seconds", Help: "Duration of counting a request in Redis in seconds.",
 			Buckets: durationBuckets,
 		}),
 	}

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -286,13 +285,13 @@ func TestARedisThatHangsHoldsNobodyUp(t *testing.T) {
 		return counter.answered.Load() > began
 	}
 	require.Eventually(t, answered, 20*time.Second, time.Millisecond)
-	require.NoError(t, engine.Signal(syscall.SIGSTOP))
+	testenv.Pause(t, engine)
 	began, before := time.Now(), counter.calls.Load()
 	all += passed(t, limiter, workspace, plan, 200)
 	require.Less(
 		t, counter.calls.Load()-before, int64(3+time.Since(began)/(500*time.Millisecond)+1), "the others do not wait",
 	)
-	require.NoError(t, engine.Signal(syscall.SIGCONT))
+	testenv.Resume(t, engine)
 	require.Eventually(t, answered, 20*time.Second, 10*time.Millisecond, "it uses Redis again")
 	s := process(t, engine.Address()).Peek(t.Context(), []ratelimit.WorkspacePlan{{Workspace: workspace, Plan: plan}})
 	require.EqualValues(t, 1000-all, s[0].Minute.Remaining)
@@ -301,7 +300,9 @@ func TestARedisThatHangsHoldsNobodyUp(t *testing.T) {
 func TestWhatRedisFindsOnItsConnectionsLaterIsNotCounted(t *testing.T) {
 	const length = 2 * time.Second
 	engine := testenv.StoppableRedis(t)
-	limited := []ratelimit.WorkspacePlan{{Workspace: uuid.New(), Plan: ratelimit.Plan{PerMinute: 1000, PerDay: ratelimit.Unlimited}}}
+	limited := []ratelimit.WorkspacePlan{
+		{Workspace: uuid.New(), Plan: ratelimit.Plan{PerMinute: 1000, PerDay: ratelimit.Unlimited}},
+	}
 	counter := &countingRedis{DB: open(t, engine.Address())}
 	limiter := process(t, engine.Address(), func(d *ratelimit.Deps) {
 		d.Counter, d.Timeout, d.Minute = counter, 100*time.Millisecond, length
@@ -311,12 +312,12 @@ func TestWhatRedisFindsOnItsConnectionsLaterIsNotCounted(t *testing.T) {
 		passed(t, limiter, limited[0].Workspace, limited[0].Plan, 1)
 		return counter.answered.Load() > 0
 	}, 20*time.Second, time.Millisecond)
-	require.NoError(t, engine.Signal(syscall.SIGSTOP))
+	testenv.Pause(t, engine)
 	before := counter.calls.Load()
 	last := limiter.Take(t.Context(), limited[0].Workspace, limited[0].Plan)
 	require.Greater(t, counter.calls.Load(), before)
 	require.Eventually(t, func() bool { return time.Now().After(last.Minute.Reset) }, 20*time.Second, time.Millisecond)
-	require.NoError(t, engine.Signal(syscall.SIGCONT))
+	testenv.Resume(t, engine)
 	require.EqualValues(t, 1000, other.Peek(t.Context(), limited)[0].Minute.Remaining, "the next window begins with none")
 }
 

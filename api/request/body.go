@@ -80,14 +80,16 @@ func (b *Budget) Register(registerer prometheus.Registerer) {
 	factory := promauto.With(registerer)
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "livegraph_http_bodies_bytes",
-		Help: "Bytes of bodies of ingest and commands that are being worked on, decoded.",
+		Help: "Size of the decoded bodies of ingest and command requests being processed, in bytes.",
 	}, func() float64 { return float64(b.Used()) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "livegraph_http_bodies_limit_bytes",
-		Help: "Most bytes of such bodies that are worked on at a time; beyond, 503.",
+		Help: "Maximum size of the decoded bodies of ingest and command requests being processed at the same time, in " +
+			"bytes. When it is reached, requests are answered with 503.",
 	}, func() float64 { return float64(b.Limit()) })
 	factory.NewCounterFunc(prometheus.CounterOpts{
-		Name: "livegraph_http_bodies_refused_total", Help: "Bodies answered 503 because no room was left for them.",
+		Name: "livegraph_http_bodies_refused_total",
+		Help: "Total number of request bodies answered with 503 because the memory limit for bodies was reached.",
 	}, func() float64 { return float64(b.Refused()) })
 }
 

@@ -2,7 +2,7 @@ package request
 
 import "context"
 
-// Session tells a streaming response when to end.
+// Session ends a streaming response when its key or session is no longer valid.
 type Session struct {
 	// Recheck checks the access of the key again. The response must end if it returns an
 	// error: the key was revoked, or it no longer has the scopes or access to the workspace.

@@ -25,40 +25,46 @@ func newMetrics(h *Hub, registerer prometheus.Registerer) *metrics {
 	gauge := func(name, help string, read func() float64) {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read)
 	}
-	gauge("livegraph_point_streams", "Open streams of points.", func() float64 { return float64(h.Streams()) })
-	gauge("livegraph_point_streams_limit", "Most streams of points that may be open; beyond, 503.", func() float64 {
-		return float64(h.deps.Limits.Streams)
-	})
+	gauge("livegraph_point_streams", "Number of open streams of points.", func() float64 { return float64(h.Streams()) })
 	gauge(
-		"livegraph_point_streams_buffered_bytes", "Bytes of points that wait for the readers of streams.",
+		"livegraph_point_streams_limit",
+		"Maximum number of open streams of points. When it is reached, requests are answered with 503.",
+		func() float64 {
+			return float64(h.deps.Limits.Streams)
+		},
+	)
+	gauge(
+		"livegraph_point_streams_buffered_bytes", "Size of the points buffered for the readers of streams, in bytes.",
 		func() float64 { return float64(h.budget.used.Load()) },
 	)
 	gauge(
 		"livegraph_point_streams_buffered_limit_bytes",
-		"Most bytes that may wait; those who hold the most are dropped before.",
+		"Maximum size of the points buffered for the readers of streams, in bytes. The streams with the largest buffers "+
+			"are dropped before it is reached.",
 		func() float64 { return float64(h.budget.limit) },
 	)
 	m := &metrics{
 		ended: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_point_streams_dropped_total",
-			Help: "Streams of points that were dropped: slow_reader (it does not take what is there for it), log_changed (the " +
-				"topic is another one or has more partitions).",
+			Help: "Total number of dropped streams of points by reason: slow_reader (the client reads too slowly), " +
+				"log_changed (the topic was replaced or has more partitions).",
 		}, []string{"reason"}),
 		resumed: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_point_streams_resumed_total",
-			Help: "Streams of points that came back with a position: resumed (what was missed is read again), or why it was " +
-				"not: trimmed, log_changed, too_far_behind.",
+			Help: "Total number of streams of points reopened with a position by outcome: resumed (missed points are read " +
+				"again), or the reason why not: trimmed, log_changed, too_far_behind.",
 		}, []string{"outcome"}),
 		refused: factory.NewCounter(prometheus.CounterOpts{
 			Name: "livegraph_point_streams_refused_total",
-			Help: "Streams of points that were refused because too many are open.",
+			Help: "Total number of streams of points refused because too many are open.",
 		}),
 		points: factory.NewCounter(prometheus.CounterOpts{
-			Name: "livegraph_point_streams_points_total", Help: "Points sent to the readers of streams.",
+			Name: "livegraph_point_streams_points_total", Help: "Total number of points sent to the readers of streams.",
 		}),
 		records: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_point_streams_skipped_records_total",
-			Help: "Records of topic points that were read for streams and had nothing for any of them: unwanted, or unreadable.",
+			Help: "Total number of records of the topic points that were read for streams and not delivered to any, by reason " +
+				"(unwanted, unreadable).",
 		}, []string{"reason"}),
 	}
 	for _, reason := range []string{SlowReader, LogChanged} {

@@ -296,8 +296,9 @@ func (r *router) match(a *subscriptions, span *pointblock.Span) *match {
 
 func newSeries(span *pointblock.Span, label *registry.SourceLabel, tags []pointblock.Tag) *Series {
 	s := &Series{
-		Source: span.Source, SourceName: label.Name, Metric: string(span.Metric), IsString: span.Kind == pointblock.KindString,
-		Tags: map[string]string{},
+		Source: span.Source, SourceName: label.Name, Metric: string(span.Metric),
+		IsString: span.Kind == pointblock.KindString,
+		Tags:     map[string]string{},
 	}
 	s.Unit = label.MetricUnit(s.Metric)
 	for _, t := range tags {

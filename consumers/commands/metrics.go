@@ -42,62 +42,71 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	m := &metrics{
 		commands: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_commands_total",
-			Help: "Commands decided, by result: applied (what: their type), failed (what: the kind of refusal), repeated (a " +
-				"record that was there twice).",
+			Help: "Total number of decided commands by result: applied (what: type of the command), failed (what: kind of the " +
+				"error), repeated (duplicate record).",
 		}, []string{"result", "what"}),
 		groupRecords: factory.NewHistogram(prometheus.HistogramOpts{
-			Name: "livegraph_commands_group_records", Help: "Records that were decided in one transaction.",
+			Name: "livegraph_commands_group_records", Help: "Number of records decided in one transaction.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
 		}),
 		groupTime: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "livegraph_commands_group_duration_seconds",
-			Help: "Time of a group's transaction, by stage: begin (with reading what is named), decide, commit (with " +
-				"writing).",
+			Help: "Duration of the transaction of a group of commands in seconds, by stage: begin (including reading the " +
+				"referenced data), decide, commit (including writing).",
 			Buckets: prometheus.ExponentialBuckets(0.0002, 2.5, 13),
 		}, []string{"stage"}),
-		skipped: counter("livegraph_commands_skipped_total", "Records that were read again and are decided."),
-		stale: counter(
-			"livegraph_commands_stale_total", "Groups that were thrown away because somebody else decides their partition.",
+		skipped: counter(
+			"livegraph_commands_skipped_total",
+			"Total number of records that were read again although they were already decided.",
 		),
-		replies: counter("livegraph_commands_replies_total", "Outcomes sent to the processes that wait for them."),
+		stale: counter(
+			"livegraph_commands_stale_total",
+			"Total number of groups that were discarded because another process decides their partition.",
+		),
+		replies: counter("livegraph_commands_replies_total", "Total number of outcomes sent to the waiting processes."),
 		repliesLost: counter(
-			"livegraph_commands_replies_lost_total", "Outcomes that could not be sent; who waits finds them in Postgres.",
+			"livegraph_commands_replies_lost_total",
+			"Total number of outcomes that could not be sent. The waiting processes read them from Postgres.",
 		),
 		stacksFound: counter(
 			"livegraph_commands_stacks_remembered_total",
-			"Groups, by workspace, that found their undo stacks in memory or in Redis.",
+			"Total number of groups, by workspace, whose undo stacks were found in memory or in Redis.",
 		),
 		stacksRead: counter(
-			"livegraph_commands_stacks_rebuilt_total", "Groups, by workspace, that read their undo stacks from Postgres.",
+			"livegraph_commands_stacks_rebuilt_total",
+			"Total number of groups, by workspace, whose undo stacks were read from Postgres.",
 		),
 		pruned: counter(
-			"livegraph_commands_outcomes_pruned_total", "Outcomes removed because nobody can ask for them any more.",
+			"livegraph_commands_outcomes_pruned_total",
+			"Total number of outcomes removed because they can no longer be requested.",
 		),
 		published: counter(
-			"livegraph_graph_events_published_total", "Changes of graphs put on topic graph.events, repeats included.",
+			"livegraph_graph_events_published_total",
+			"Total number of graph changes produced to the topic graph.events, including repeats.",
 		),
 		publishTime: factory.NewHistogram(prometheus.HistogramOpts{
-			Name:    "livegraph_graph_events_publish_duration_seconds",
-			Help:    "Time to put a portion of a workspace's changes on topic graph.events, with reading them.",
+			Name: "livegraph_graph_events_publish_duration_seconds",
+			Help: "Duration of reading a portion of a workspace's changes and producing it to the topic graph.events, in " +
+				"seconds.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 11),
 		}),
 		aside: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_commands_set_aside_workspaces",
-			Help: "Workspaces whose commands are decided beside the rest of their partition, because one touches very " +
-				"many edges.",
+			Help: "Number of workspaces whose commands are decided separately from the rest of their partition, because a " +
+				"command affects a very large number of edges.",
 		}),
 		unpublished: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_graph_events_unpublished_workspaces",
-			Help: "Workspaces of our partitions with changes that are not on topic graph.events yet.",
+			Help: "Number of workspaces in the assigned partitions with changes that are not yet in the topic graph.events.",
 		}),
 		oldestAge: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_graph_events_unpublished_age_seconds",
-			Help: "How old the oldest change of any graph is that is not on topic graph.events yet, as this process last saw " +
-				"it; 0: all are.",
+			Help: "Age of the oldest change of any graph that is not yet in the topic graph.events, in seconds, as last " +
+				"observed by this process, 0 if there is none.",
 		}),
 		publishFails: counter(
 			"livegraph_graph_events_publish_failures_total",
-			"Tries to put changes on topic graph.events that failed; they are repeated.",
+			"Total number of failed attempts to produce changes to the topic graph.events. They are retried.",
 		),
 	}
 	for _, stage := range []string{"begin", "decide", "commit"} {

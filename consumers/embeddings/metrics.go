@@ -51,30 +51,43 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	m := &metrics{
 		nodes: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_embeddings_nodes_total",
-			Help: "Nodes whose vectors changed, by what became of them: written, removed.",
+			Help: "Total number of nodes whose vectors changed, by change (written, removed).",
 		}, []string{"change"}),
-		vectors:       counter("vectors_total", "Vectors that were written to Milvus."),
-		writeTime:     histogram("write_seconds", "Time to write some nodes' vectors to Milvus and to note it in Postgres."),
-		texts:         counter("texts_total", "Texts that were embedded for the index."),
-		embedTime:     histogram("embed_seconds", "Time of a call of the embedder for the index."),
-		embedFailures: counter("embed_failures_total", "Calls of the embedder that failed and are repeated."),
-		refused:       counter("refused_total", "Texts that the embedder refuses for what is in them; they have no vector."),
+		vectors: counter("vectors_total", "Total number of vectors written to Milvus."),
+		writeTime: histogram(
+			"write_seconds",
+			"Duration of writing the vectors of a set of nodes to Milvus and recording it in Postgres, in seconds.",
+		),
+		texts:         counter("texts_total", "Total number of texts embedded for the index."),
+		embedTime:     histogram("embed_seconds", "Duration of calls to the embedder for the index in seconds."),
+		embedFailures: counter("embed_failures_total", "Total number of failed calls to the embedder. They are retried."),
+		refused: counter(
+			"refused_total",
+			"Total number of texts that the embedder rejected because of their content. They have no vector.",
+		),
 		failures: counter(
-			"failures_total", "Attempts to write to the index or to keep it that failed and are repeated.",
+			"failures_total", "Total number of failed attempts to write or maintain the index. They are retried.",
 		),
 		rewritten: counter(
-			"lost_nodes_total", "Nodes that were written again because Milvus had not what it was given of them.",
+			"lost_nodes_total", "Total number of nodes that were written again because Milvus had lost their vectors.",
 		),
 		strayVectors: counter(
-			"stray_vectors_total", "Vectors that were removed because Milvus still had them after they were deleted.",
+			"stray_vectors_total",
+			"Total number of vectors that were removed because Milvus still contained them after their deletion.",
 		),
-		indexed:        gauge("nodes", "Nodes that the live search index holds."),
-		pending:        gauge("pending_nodes", "Nodes that it does not hold yet."),
-		lagEvents:      gauge("lag_events", "Changes of graphs that are not in the live search index yet."),
-		lagSeconds:     gauge("lag_seconds", "Age of the oldest of them; 0: there is none."),
-		rebuilding:     gauge("rebuilding", "1 while a new search index is being built."),
-		rebuilt:        gauge("rebuild_nodes", "Nodes that the index that is being built holds."),
-		rebuildPending: gauge("rebuild_pending_nodes", "Nodes that it does not hold yet."),
+		indexed:   gauge("nodes", "Number of nodes in the live search index."),
+		pending:   gauge("pending_nodes", "Number of nodes that are not yet in the live search index."),
+		lagEvents: gauge("lag_events", "Number of graph changes that are not yet in the live search index."),
+		lagSeconds: gauge(
+			"lag_seconds",
+			"Age of the oldest graph change that is not yet in the live search index, in seconds, 0 if there is none.",
+		),
+		rebuilding: gauge("rebuilding", "1 if a new search index is being built, otherwise 0."),
+		rebuilt:    gauge("rebuild_nodes", "Number of nodes in the search index that is being built."),
+		rebuildPending: gauge(
+			"rebuild_pending_nodes",
+			"Number of nodes that are not yet in the search index that is being built.",
+		),
 	}
 	m.nodes.WithLabelValues(nodeWritten)
 	m.nodes.WithLabelValues(nodeRemoved)

@@ -47,7 +47,7 @@ func (k *indexManager) reindexPage(
 		return err
 	}
 	if len(ids) < nodePageSize {
-		k.logger.Info("a workspace is indexed anew", "workspace", r.Workspace, "nodes", r.Done+int64(len(ids)))
+		k.logger.Info("a workspace is reindexed", "workspace", r.Workspace, "nodes", r.Done+int64(len(ids)))
 		return k.deps.Graph.EndWorkspaceReindex(ctx, r.ID)
 	}
 	return k.deps.Graph.ContinueWorkspaceReindex(ctx, r.ID, ids[len(ids)-1], len(ids))

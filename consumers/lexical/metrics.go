@@ -27,30 +27,35 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	m := &metrics{
 		nodes: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_lexical_nodes_total",
-			Help: "Nodes that the text lane of search was made to agree with, by result: written, removed, same (nothing was " +
-				"to be done).",
+			Help: "Total number of nodes synchronized with the text index of search by result: written, removed, same (no " +
+				"change was needed).",
 		}, []string{"result"}),
-		postings: counter("livegraph_lexical_postings_total", "Terms of nodes that were written or removed."),
+		postings: counter("livegraph_lexical_postings_total", "Total number of terms of nodes that were written or removed."),
 		gaps: counter(
 			"livegraph_lexical_gaps_total",
-			"Times that changes of a workspace never came by the log and its nodes were read instead.",
+			"Total number of times that changes of a workspace were missing from the log and its nodes were read instead.",
 		),
 		unreadable: counter(
-			"livegraph_lexical_unreadable_total", "Events that could not be read; what they touched is read from the graph.",
+			"livegraph_lexical_unreadable_total",
+			"Total number of events that could not be read. The affected nodes are read from the graph.",
 		),
-		filled: counter("livegraph_lexical_filled_total", "Workspaces whose text lane was made from their nodes."),
+		filled: counter(
+			"livegraph_lexical_filled_total",
+			"Total number of workspaces whose text index was built from their nodes.",
+		),
 		unfilled: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_lexical_unfilled_workspaces",
-			Help: "Workspaces whose text lane is still to be made from their nodes, as the process that does it saw last.",
+			Help: "Number of workspaces whose text index is not yet built from their nodes, as last observed by the process " +
+				"that builds it.",
 		}),
 		lists: counter(
 			"livegraph_lexical_champion_lists_refreshed_total",
-			"Lists of the heaviest postings of frequent terms that were filled, cut back or dropped.",
+			"Total number of lists of the highest-weighted postings of frequent terms that were filled, trimmed or dropped.",
 		),
 		listsDue: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_lexical_champion_lists_due",
-			Help: "Lists of the heaviest postings of frequent terms that are to be filled or cut back, as the process that " +
-				"does it saw last.",
+			Help: "Number of lists of the highest-weighted postings of frequent terms that must be filled or trimmed, as last " +
+				"observed by the process that does it.",
 		}),
 	}
 	for _, result := range []string{"written", "removed", "same"} {

@@ -29,46 +29,53 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	m := &metrics{
 		failures: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_upkeep_failures_total",
-			Help: "Background work of this process that failed and is tried again, by work: retention, tombstones, deletions " +
-				"(of points), log (trimmed by time), graphs (undo stacks and deleted nodes looked through), purges (of nodes), " +
-				"workspaces (that were deleted).",
+			Help: "Total number of failed runs of background work of this process, which are retried, by work: retention, " +
+				"tombstones, deletions (of points), log (trimming by time), graphs (scans of undo stacks and deleted nodes), " +
+				"purges (of nodes), workspaces (deleted ones).",
 		}, []string{"work"}),
 		expired: counter(
-			"livegraph_retention_removed_rows_total", "Rows that this process removed because they were past their retention.",
+			"livegraph_retention_removed_rows_total",
+			"Total number of rows that this process removed because their retention had expired.",
 		),
 		erased: counter(
-			"livegraph_workspace_deletion_rows_total", "Rows of deleted workspaces that this process removed, of all stores.",
+			"livegraph_workspace_deletion_rows_total",
+			"Total number of rows of deleted workspaces that this process removed from all stores.",
 		),
 		pruned: counter(
-			"livegraph_tombstones_pruned_total", "Tombstones that this process removed because the log had outlived them.",
+			"livegraph_tombstones_pruned_total",
+			"Total number of tombstones that this process removed because the log no longer contains records that they could "+
+				"cover.",
 		),
 		entries: counter(
 			"livegraph_undo_entries_pruned_total",
-			"Commands that this process removed from undo stacks because they can be neither undone nor redone any more.",
+			"Total number of commands that this process removed from undo stacks because they can no longer be undone or "+
+				"redone.",
 		),
 		trimmed: counter(
 			"livegraph_log_trimmed_records_total",
-			"Records that this process removed from the topics because they were older than these are kept.",
+			"Total number of records that this process removed from topics because they were older than the topic's retention.",
 		),
-		purged: counter("livegraph_nodes_purged_total", "Deleted nodes of which this process removed what they were."),
+		purged: counter("livegraph_nodes_purged_total", "Total number of deleted nodes whose contents this process removed."),
 		deletions: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_workspace_deletions_pending",
-			Help: "Deleted workspaces that are not removed from all stores yet, as this process last saw it.",
+			Help: "Number of deleted workspaces that are not yet removed from all stores, as last observed by this process.",
 		}),
 		deleted: counter(
-			"livegraph_point_deletions_total", "Deletions of points that this process did in ClickHouse; each is done twice.",
+			"livegraph_point_deletions_total",
+			"Total number of deletions of points that this process executed in ClickHouse. Each deletion is executed twice.",
 		),
 		pointDeletions: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_point_deletions_pending",
-			Help: "Deletions of points that were not done in ClickHouse yet, as this process last saw it. Queries leave out " +
-				"what they cover.",
+			Help: "Number of deletions of points that are not yet executed in ClickHouse, as last observed by this process. " +
+				"Queries exclude the points that they cover.",
 		}),
 		oldestDeletion: factory.NewGauge(prometheus.GaugeOpts{
-			Name: "livegraph_point_deletions_oldest_seconds", Help: "Age of the oldest of them; 0: there is none.",
+			Name: "livegraph_point_deletions_oldest_seconds",
+			Help: "Age of the oldest deletion of points that is not yet executed in ClickHouse, in seconds, 0 if there is none.",
 		}),
 		lastExpiry: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_retention_last_pass_timestamp_seconds",
-			Help: "When this process last finished removing old points; 0: not yet.",
+			Help: "Unix timestamp of the last time this process finished removing old points, 0 if there was none yet.",
 		}),
 	}
 	for _, work := range []string{"retention", "tombstones", "deletions", "log", "graphs", "purges", "workspaces"} {

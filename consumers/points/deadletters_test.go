@@ -58,7 +58,9 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 		require.Len(t, all, 2)
 		refused := w.listDeadLetters(pipelineadmin.DeadLetterFilter{ReasonContains: "REFUSED by"})
 		require.Len(t, refused, 1)
-		require.Equal(t, pipelineadmin.RecordRef{Topic: kafka.TopicPoints, Partition: partition, Offset: 1}, *refused[0].Origin)
+		require.Equal(
+			t, pipelineadmin.RecordRef{Topic: kafka.TopicPoints, Partition: partition, Offset: 1}, *refused[0].Origin,
+		)
 		require.Equal(t, "2 points of 1 series", refused[0].Summary)
 		require.Equal(t, "req_test", refused[0].RequestID)
 		require.Equal(t, w.workspace, *refused[0].Workspace)
@@ -70,14 +72,16 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 			f pipelineadmin.DeadLetterFilter
 			n int
 		}{
-			"the topic's own name":    {pipelineadmin.DeadLetterFilter{Topics: []string{"points.dlq"}}, 2},
-			"where they come from":    {pipelineadmin.DeadLetterFilter{Topics: []string{"points"}}, 2},
-			"another topic":           {pipelineadmin.DeadLetterFilter{Topics: []string{"graph.commands"}}, 0},
-			"the workspace":           {pipelineadmin.DeadLetterFilter{Workspace: &w.workspace}, 1},
-			"since the beginning":     {pipelineadmin.DeadLetterFilter{From: &begin, To: &end}, 2},
-			"before the beginning":    {pipelineadmin.DeadLetterFilter{To: &begin}, 0},
-			"since the newest":        {pipelineadmin.DeadLetterFilter{From: &middle}, len(createdSince(all, middle))},
-			"those that are redriven": {pipelineadmin.DeadLetterFilter{States: []jobs.DeadLetterState{jobs.DeadLetterRedriven}}, 0},
+			"the topic's own name": {pipelineadmin.DeadLetterFilter{Topics: []string{"points.dlq"}}, 2},
+			"where they come from": {pipelineadmin.DeadLetterFilter{Topics: []string{"points"}}, 2},
+			"another topic":        {pipelineadmin.DeadLetterFilter{Topics: []string{"graph.commands"}}, 0},
+			"the workspace":        {pipelineadmin.DeadLetterFilter{Workspace: &w.workspace}, 1},
+			"since the beginning":  {pipelineadmin.DeadLetterFilter{From: &begin, To: &end}, 2},
+			"before the beginning": {pipelineadmin.DeadLetterFilter{To: &begin}, 0},
+			"since the newest":     {pipelineadmin.DeadLetterFilter{From: &middle}, len(createdSince(all, middle))},
+			"those that are redriven": {
+				pipelineadmin.DeadLetterFilter{States: []jobs.DeadLetterState{jobs.DeadLetterRedriven}}, 0,
+			},
 		} {
 			if len(c.f.Topics) > 0 && c.n == 0 {
 				w.requireNoDeadLetters(c.f)
@@ -183,13 +187,17 @@ func TestADeadLetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testin
 
 		before := w.dump()
 		result, err = w.admin().Redrive(
-			ctx, pipelineadmin.DeadLetterRequest{RequestedBy: "other", Records: []pipelineadmin.RecordRef{back[0].RecordRef}}, nil,
+			ctx, pipelineadmin.DeadLetterRequest{RequestedBy: "other", Records: []pipelineadmin.RecordRef{back[0].RecordRef}},
+			nil,
 		)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, result.Counts[pipelineadmin.OutcomeSkipped])
 		require.Contains(t, result.Outcomes[0].SkipReason, "redriven already, by somebody")
 		result, err = w.admin().Redrive(
-			ctx, pipelineadmin.DeadLetterRequest{RequestedBy: "other", Records: []pipelineadmin.RecordRef{back[0].RecordRef}, Again: true}, nil,
+			ctx,
+			pipelineadmin.DeadLetterRequest{
+				RequestedBy: "other", Records: []pipelineadmin.RecordRef{back[0].RecordRef}, Again: true,
+			}, nil,
 		)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, result.Counts[pipelineadmin.OutcomeRedriven])
@@ -246,13 +254,16 @@ func TestADiscardedDeadLetterStaysAndIsReportedAsSuch(t *testing.T) {
 	result, err := w.admin().Discard(
 		ctx,
 		pipelineadmin.DeadLetterRequest{
-			Reason: "nonsense of a test", RequestedBy: "somebody", Filter: pipelineadmin.DeadLetterFilter{ReasonContains: "unreadable"},
+			Reason: "nonsense of a test", RequestedBy: "somebody",
+			Filter: pipelineadmin.DeadLetterFilter{ReasonContains: "unreadable"},
 		},
 		nil,
 	)
 	require.NoError(t, err)
 	require.Equal(t, map[pipelineadmin.Outcome]int64{pipelineadmin.OutcomeDiscarded: 1}, result.Counts)
-	discarded := w.listDeadLetters(pipelineadmin.DeadLetterFilter{States: []jobs.DeadLetterState{jobs.DeadLetterDiscarded}})
+	discarded := w.listDeadLetters(
+		pipelineadmin.DeadLetterFilter{States: []jobs.DeadLetterState{jobs.DeadLetterDiscarded}},
+	)
 	require.Len(t, discarded, 1)
 	require.Equal(t, "somebody", discarded[0].Mark.MarkedBy)
 	require.Equal(t, "nonsense of a test", discarded[0].Mark.Reason)

@@ -23,24 +23,25 @@ var finalStates = []jobs.ReplayState{jobs.ReplayDone, jobs.ReplayFailed, jobs.Re
 func newMetrics(registerer prometheus.Registerer, names []string) *metrics {
 	factory, label := promauto.With(registerer), []string{"consumer"}
 	running := factory.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "livegraph_replay_running", Help: "1 while this process carries out a replay.",
+		Name: "livegraph_replay_running", Help: "1 if this process is running a replay, otherwise 0.",
 	}, label)
 	ratio := factory.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "livegraph_replay_progress_ratio",
-		Help: "How much of the records of the last replay in this process are done, 0 to 1.",
+		Help: "Share of the records of the last replay in this process that are processed, from 0 to 1.",
 	}, label)
 	records := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_replay_records_total",
-		Help: "Records that replays have done with: stored, left out, or gone from the log.",
+		Help: "Total number of records processed by replays: stored, skipped, or no longer in the log.",
 	}, label)
 	rows := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "livegraph_replay_rows_total", Help: "Rows that replays have stored.",
+		Name: "livegraph_replay_rows_total", Help: "Total number of rows stored by replays.",
 	}, label)
 	refused := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "livegraph_replay_refused_total", Help: "Records that replays could not read or store.",
+		Name: "livegraph_replay_refused_total", Help: "Total number of records that replays could not read or store.",
 	}, label)
 	jobs := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "livegraph_replay_jobs_total", Help: "Replays that this process has ended, by state: done, failed, cancelled.",
+		Name: "livegraph_replay_jobs_total",
+		Help: "Total number of replays that this process finished, by state (done, failed, cancelled).",
 	}, []string{"consumer", "state"})
 	m := &metrics{consumers: map[string]*counters{}}
 	for _, name := range names {

@@ -307,7 +307,7 @@ func (r *Runner) finish(
 			break
 		}
 		if errors.Is(err, jobs.ErrReplayTaken) {
-			log.Warn("the replay is over, but it is another run's to say so", "state", state)
+			log.Warn("the replay has ended, but another run owns its state", "state", state)
 			return
 		}
 		log.Warn("the end of the replay could not be noted; it is tried again", "state", state, "error", err)
@@ -319,7 +319,7 @@ func (r *Runner) finish(
 	log.Info("replay ends", "state", state, "rows", p.rows(), "error", problem)
 }
 
-// release gives up the claim, so that another run can continue.
+// release drops the claim, so that another run can continue.
 func (r *Runner) release(ctx context.Context, id, claim uuid.UUID, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()

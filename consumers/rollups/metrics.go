@@ -33,19 +33,23 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	m := &metrics{
 		age: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_rollups_age_seconds",
-			Help: "How long ago the time is from which on queries read points, because rollups are not computed yet; up to 70 " +
-				"minutes is usual.",
+			Help: "Age of the time from which queries read points because rollups are not yet computed, in seconds. Values of " +
+				"up to 70 minutes are normal.",
 		}),
 		passes: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_rollups_passes_total", Help: "Passes that were due, by result: done, failed.",
+			Name: "livegraph_rollups_passes_total", Help: "Total number of due passes by result (done, failed).",
 		}, []string{"result"}),
-		seconds: counter("livegraph_rollups_seconds_total", "Time that passes took."),
+		seconds: counter("livegraph_rollups_seconds_total", "Total duration of passes in seconds."),
 		marks: counter(
 			"livegraph_rollups_marks_total",
-			"Series that were computed again because of late, overwritten or deleted points, counted once a day of such points.",
+			"Total number of series that were recomputed because of late, overwritten or deleted points, counted once per day "+
+				"of such points.",
 		),
-		minutes: counter("livegraph_rollups_minutes_total", "Minutes of series that were computed, new and again."),
-		points:  counter("livegraph_rollups_points_total", "Points that they were computed from."),
+		minutes: counter(
+			"livegraph_rollups_minutes_total",
+			"Total number of minutes of series that were computed or recomputed.",
+		),
+		points: counter("livegraph_rollups_points_total", "Total number of points from which rollups were computed."),
 	}
 	m.passes.WithLabelValues(resultDone)
 	m.passes.WithLabelValues(resultFailed)

@@ -49,7 +49,7 @@ type leaseStore interface {
 	ReleaseRoute(ctx context.Context, topic string, holder uuid.UUID) error
 }
 
-// Deps are the dependencies of a Keeper.
+// Deps are the dependencies of a Lease.
 type Deps struct {
 	Leases leaseStore
 	Topic  string // the topic whose routes are leased
@@ -72,7 +72,7 @@ type Lease struct {
 	until time.Time        // end of its use
 }
 
-// New creates a Keeper. Run renews its lease while no requests come.
+// New creates a Lease. Run renews its lease while no requests come.
 func New(deps Deps) *Lease {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()

@@ -219,7 +219,7 @@ func (e *Engines) Register(registerer prometheus.Registerer) {
 func registerRestarts(registerer prometheus.Registerer, engine string, restarts func() float64) {
 	promauto.With(registerer).NewCounterFunc(prometheus.CounterOpts{
 		Name:        "livegraph_embedded_restarts_total",
-		Help:        "Times that an embedded engine ended unexpectedly and was started again.",
+		Help:        "Total number of restarts of an embedded engine after an unexpected exit.",
 		ConstLabels: prometheus.Labels{"engine": engine},
 	}, restarts)
 }

@@ -100,31 +100,32 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "livegraph_clickhouse_operation_duration_seconds",
-			Help:    "Time of an operation on ClickHouse, failed ones included.",
+			Help:    "Duration of ClickHouse operations in seconds, including failed ones.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12),
 		}, []string{"operation"}),
 		errors: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_clickhouse_errors_total",
-			Help: "Operations that failed, by kind: timeout, memory (its limit), overloaded (too many queries or parts, no " +
-				"connection free in time), refused (for what is in the rows), exception (anything else the server says), " +
-				"unavailable (no answer), cancelled (the caller left).",
+			Help: "Total number of failed operations by kind: timeout, memory (memory limit), overloaded (too many queries or " +
+				"parts, or no free connection in time), refused (invalid row contents), exception (any other server error), " +
+				"unavailable (no response), cancelled (by the caller).",
 		}, []string{"operation", "kind"}),
 		rows: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_clickhouse_inserted_rows_total", Help: "Rows inserted, by operation.",
+			Name: "livegraph_clickhouse_inserted_rows_total", Help: "Total number of inserted rows by operation.",
 		}, []string{"operation"}),
 		aggregates: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_query_rollup_total",
-			Help: "Aggregating queries by what they read: rollup_1h, rollup_1m (with points for what these do not hold for), " +
-				"or raw: points alone.",
+			Help: "Total number of aggregating queries by source: rollup_1h, rollup_1m (both with points where rollups do not " +
+				"apply), raw (only points).",
 		}, []string{"source"}),
-		parts: byTable("livegraph_clickhouse_parts", "Active parts of a table, looked at every half minute."),
-		bytes: byTable("livegraph_clickhouse_table_bytes", "Bytes on disk of a table's active parts."),
+		parts: byTable("livegraph_clickhouse_parts", "Number of active parts by table, measured every 30 seconds."),
+		bytes: byTable("livegraph_clickhouse_table_bytes", "Size of the active parts on disk by table, in bytes."),
 		maxPartitionParts: gauge(
 			"livegraph_clickhouse_partition_parts_max",
-			"Most active parts in one partition of a table; ClickHouse slows inserts at 1,000 and refuses them at 3,000.",
+			"Maximum number of active parts in one partition of a table. ClickHouse delays inserts at 1,000 and rejects them "+
+				"at 3,000.",
 		),
-		free:  gauge("livegraph_clickhouse_disk_free_bytes", "Free bytes of ClickHouse's fullest disk."),
-		total: gauge("livegraph_clickhouse_disk_total_bytes", "Size of that disk."),
+		free:  gauge("livegraph_clickhouse_disk_free_bytes", "Free space of ClickHouse's fullest disk in bytes."),
+		total: gauge("livegraph_clickhouse_disk_total_bytes", "Size of ClickHouse's fullest disk in bytes."),
 		pools: map[string]driver.Conn{},
 	}
 	for _, operation := range operations {
@@ -193,16 +194,19 @@ var (
 	poolLabel = []string{"pool"}
 	openDesc  = prometheus.NewDesc(
 		"livegraph_clickhouse_connections",
-		"Open connections, by pool: bulk (inserts of points), reads (queries) and main (everything else).", poolLabel, nil,
+		"Number of open connections by pool: bulk (inserts of points), reads (queries), main (everything else).",
+		poolLabel, nil,
 	)
 	inUseDesc = prometheus.NewDesc(
 		"livegraph_clickhouse_connections_in_use",
-		"Connections that are busy.",
+		"Number of connections in use by pool.",
 		poolLabel,
 		nil,
 	)
 	limitDesc = prometheus.NewDesc(
-		"livegraph_clickhouse_connections_limit", "Most connections of the pool; beyond, callers wait.", poolLabel, nil,
+		"livegraph_clickhouse_connections_limit",
+		"Maximum number of connections by pool. When it is reached, callers wait.",
+		poolLabel, nil,
 	)
 )
 

@@ -37,29 +37,31 @@ func newMetrics(c *Client, registerer prometheus.Registerer) *metrics {
 	factory := promauto.With(registerer)
 	m := &metrics{
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "livegraph_kafka_produce_duration_seconds",
-			Help:    "Time until all records of one call were acknowledged by all in-sync replicas, or it failed.",
+			Name: "livegraph_kafka_produce_duration_seconds",
+			Help: "Duration of a produce call in seconds, until all its records are acknowledged by all in-sync replicas " +
+				"or the call fails.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14),
 		}, []string{topicLabel}),
 		records: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_kafka_produced_records_total", Help: "Records that were acknowledged.",
+			Name: "livegraph_kafka_produced_records_total", Help: "Total number of acknowledged records.",
 		}, []string{topicLabel}),
 		bytes: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_kafka_produced_bytes_total",
-			Help: "Bytes of keys and values of acknowledged records, before compression.",
+			Help: "Total size of the keys and values of acknowledged records in bytes, before compression.",
 		}, []string{topicLabel}),
 		failed: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_kafka_produce_failures_total",
-			Help: "Calls that were refused or failed: away (no broker answers), log_full (the consumer lags behind " +
-				"retention), buffer_full (too much waits for its acknowledgement), timeout (none came in time), other.",
+			Help: "Total number of refused or failed produce calls by reason: away (no broker responds), log_full (the " +
+				"consumer lags behind retention), buffer_full (too many records wait for their acknowledgement), timeout (no " +
+				"acknowledgement in time), other.",
 		}, []string{topicLabel, "reason"}),
 		deadLetters: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_kafka_dead_letters_produced_total",
-			Help: "Records of the topic put among its dead letters and acknowledged.",
+			Help: "Total number of records of the topic that were produced to its dead letter topic and acknowledged.",
 		}, []string{topicLabel}),
 		measured: factory.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "livegraph_kafka_offsets_observed_timestamp_seconds",
-			Help: "When the topic's offsets were last read, seconds since the Unix epoch; 0: not yet.",
+			Help: "Unix timestamp of the last read of the topic's offsets, 0 if there was none yet.",
 		}, []string{topicLabel}),
 	}
 	for _, t := range c.topics {
@@ -71,7 +73,7 @@ func newMetrics(c *Client, registerer prometheus.Registerer) *metrics {
 	}
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "livegraph_kafka_up",
-		Help: "1 while a broker has answered of late, else 0; then ingest and commands are refused at once.",
+		Help: "1 if a broker has responded recently, otherwise 0. At 0, ingest and command requests are refused immediately.",
 	}, func() float64 {
 		if c.Healthy() {
 			return 1
@@ -80,8 +82,8 @@ func newMetrics(c *Client, registerer prometheus.Registerer) *metrics {
 	})
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "livegraph_kafka_log_full_threshold_ratio",
-		Help: "Share of a topic's retention that its consumer may lag behind; beyond, ingest or commands are answered 503; " +
-			"0: any.",
+		Help: "Maximum lag of a topic's consumer as a share of the topic's retention, 0 if unlimited. When it is exceeded, " +
+			"ingest or command requests are answered with 503.",
 	}, func() float64 { return c.opts.LogFullThreshold })
 	return m
 }
@@ -110,29 +112,33 @@ func (c *Client) registerGauges(factory promauto.Factory, t *topic) {
 	gauge := func(name, help string, read func() float64) {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read)
 	}
-	gauge("livegraph_kafka_buffered_bytes", "Bytes of records that wait for their acknowledgement.",
+	gauge("livegraph_kafka_buffered_bytes", "Size of the records that wait for their acknowledgement, in bytes.",
 		func() float64 { return float64(t.bufferedBytes()) })
-	gauge("livegraph_kafka_buffered_limit_bytes", "Most bytes of records that may wait; beyond, the answer is 503.",
-		func() float64 { return float64(t.maxBufferedBytes) })
-	gauge("livegraph_kafka_buffered_records", "Records that wait for their acknowledgement.",
+	gauge(
+		"livegraph_kafka_buffered_limit_bytes",
+		"Maximum size of the records that may wait for their acknowledgement, in bytes. When it is reached, requests are "+
+			"answered with 503.",
+		func() float64 { return float64(t.maxBufferedBytes) },
+	)
+	gauge("livegraph_kafka_buffered_records", "Number of records that wait for their acknowledgement.",
 		func() float64 { return float64(t.bufferedRecords()) })
 	if t.group == "" {
 		return
 	}
 	gauge(
 		"livegraph_kafka_log_fill_ratio",
-		"Share of the log's retention that the topic's consumer lags behind, on its slowest partition; at 1 records are "+
-			"lost. In the embedded broker the share of the records that it keeps, where that is more.",
+		"Lag of the topic's consumer on its slowest partition as a share of the log's retention. At 1, records are lost. "+
+			"With the embedded broker, the lag as a share of the maximum number of records, if that is higher.",
 		t.fill.read,
 	)
 	gauge(
-		"livegraph_kafka_retention_bytes", "Bytes that the topic keeps of each partition, as its setting says; 0: not known.",
+		"livegraph_kafka_retention_bytes", "Configured retention of each partition of the topic in bytes, 0 if unknown.",
 		func() float64 { return float64(max(t.fill.retention.Load(), 0)) },
 	)
 	factory.NewCounterFunc(prometheus.CounterOpts{
 		Name: "livegraph_kafka_lost_records_total",
-		Help: "Records that retention removed before the topic's consumer had them, as far as this process has seen: " +
-			"data loss.",
+		Help: "Total number of records that retention removed before the topic's consumer had processed them, as observed " +
+			"by this process. These records are lost.",
 	}, func() float64 { return float64(t.fill.lost.Load()) })
 }
 
@@ -158,28 +164,31 @@ type partitionOffsets struct {
 var (
 	partitionLabel = []string{topicLabel, "partition"}
 	endDesc        = prometheus.NewDesc(
-		"livegraph_kafka_partition_end_offset", "Offset after the last record of a partition.", partitionLabel, nil,
+		"livegraph_kafka_partition_end_offset", "Offset after the last record of the partition.", partitionLabel, nil,
 	)
 	startDesc = prometheus.NewDesc(
-		"livegraph_kafka_partition_start_offset", "Offset of the first record that the partition still has.", partitionLabel,
+		"livegraph_kafka_partition_start_offset",
+		"Offset of the first record that the partition still contains.",
+		partitionLabel,
 		nil,
 	)
 	committedDesc = prometheus.NewDesc(
 		"livegraph_kafka_partition_committed_offset",
-		"Offset below which the topic's consumer has stored and committed everything.", partitionLabel, nil,
+		"Offset in the partition below which the topic's consumer has stored and committed all records.", partitionLabel, nil,
 	)
 	lagDesc = prometheus.NewDesc(
-		"livegraph_kafka_partition_lag_records", "Records that the topic's consumer has yet to store and commit.",
+		"livegraph_kafka_partition_lag_records",
+		"Number of records that the topic's consumer has not yet stored and committed.",
 		partitionLabel, nil,
 	)
 	lagAgeDesc = prometheus.NewDesc(
 		"livegraph_kafka_partition_lag_seconds",
-		"How long ago, to a second or so, the oldest record that is not committed came; at least that long when it was "+
-			"there before this process.",
+		"Age of the oldest uncommitted record of the partition in seconds, accurate to about one second. If the record is "+
+			"older than this process, the value is a lower bound.",
 		partitionLabel, nil,
 	)
 	sizeDesc = prometheus.NewDesc(
-		"livegraph_kafka_partition_bytes", "Bytes of the partition's largest replica.", partitionLabel, nil,
+		"livegraph_kafka_partition_bytes", "Size of the partition's largest replica in bytes.", partitionLabel, nil,
 	)
 )
 

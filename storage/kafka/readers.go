@@ -13,12 +13,13 @@ var (
 	readerLabels  = []string{"group", topicLabel}
 	readerLagDesc = prometheus.NewDesc(
 		"livegraph_kafka_reader_lag_records",
-		"Records of the topic that a built-in consumer, by its group, has yet to commit.", readerLabels, nil,
+		"Number of records of the topic that a built-in consumer has not yet committed, by consumer group.",
+		readerLabels, nil,
 	)
 	readerLagAgeDesc = prometheus.NewDesc(
 		"livegraph_kafka_reader_lag_seconds",
-		"How long ago, to a second or so, the oldest record of the topic came that a built-in consumer, by its group, has "+
-			"not committed; at least that long when it was there before this process.",
+		"Age of the oldest record of the topic that a built-in consumer has not yet committed, by consumer group, in "+
+			"seconds, accurate to about one second. If the record is older than this process, the value is a lower bound.",
 		readerLabels, nil,
 	)
 )

@@ -59,16 +59,16 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "livegraph_milvus_operation_duration_seconds",
-			Help:    "Time of an operation on Milvus, repetitions and failed ones included.",
+			Help:    "Duration of Milvus operations in seconds, including retries and failed ones.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12),
 		}, []string{"operation"}),
 		errors: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_milvus_errors_total",
-			Help: "Operations that failed, by kind: timeout, missing (the collection), overloaded (asked too often), " +
-				"refused (anything else the server says), unavailable (no answer), cancelled (the caller left).",
+			Help: "Total number of failed operations by kind: timeout, missing (no such collection), overloaded (rate limit " +
+				"exceeded), refused (any other server error), unavailable (no response), cancelled (by the caller).",
 		}, []string{"operation", "kind"}),
 		entries: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_milvus_entries_total", Help: "Vectors that were written or deleted by key, by operation.",
+			Name: "livegraph_milvus_entries_total", Help: "Total number of vectors written, or deleted by key, by operation.",
 		}, []string{"operation"}),
 	}
 	for _, operation := range operations {

@@ -97,7 +97,7 @@ func TestCallsToAServerThatHangsEndInTime(t *testing.T) {
 	server := testenv.StoppableMilvus(t)
 	db := open(t, server.Address())
 	require.NoError(t, db.CreateCollection(t.Context(), "hung", 2))
-	require.NoError(t, server.Signal(syscall.SIGSTOP))
+	testenv.Pause(t, server)
 	defer func() { _ = server.Signal(syscall.SIGCONT) }()
 	_, err := db.Search(t.Context(), "hung", uuid.New(), []float32{1, 0}, milvus.Filter{}, 1)
 	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
@@ -107,7 +107,7 @@ func TestCallsToAServerThatHangsEndInTime(t *testing.T) {
 	_, err = db.Search(ctx, "hung", uuid.New(), []float32{1, 0}, milvus.Filter{}, 1)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
-	require.NoError(t, server.Signal(syscall.SIGCONT))
+	testenv.Resume(t, server)
 	require.Eventually(t, func() bool {
 		_, err := db.Search(t.Context(), "hung", uuid.New(), []float32{1, 0}, milvus.Filter{}, 1)
 		return err == nil

@@ -51,16 +51,16 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "livegraph_postgres_statement_duration_seconds",
-			Help:    "Time of a statement on Postgres, failed ones included, by its first word.",
+			Help:    "Duration of Postgres statements in seconds, including failed ones, by the first word of the statement.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2.5, 12),
 		}, []string{"statement"}),
 		errors: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_postgres_errors_total",
-			Help: "Statements that failed, by kind: timeout, unavailable (not reachable, overloaded, or a conflict that is " +
-				"tried again), cancelled (the caller left), rejected (constraints, mostly).",
+			Help: "Total number of failed statements by kind: timeout, unavailable (not reachable, overloaded, or a conflict " +
+				"that is retried), cancelled (by the caller), rejected (mostly by constraints).",
 		}, []string{"kind"}),
 		connects: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_postgres_connect_failures_total", Help: "Connections that could not be made, by pool.",
+			Name: "livegraph_postgres_connect_failures_total", Help: "Total number of failed connection attempts by pool.",
 		}, []string{"pool"}),
 		pools: map[string]*pgxpool.Pool{},
 	}
@@ -196,19 +196,27 @@ func errorKind(err error) string {
 var (
 	poolLabel = []string{"pool"}
 	openDesc  = prometheus.NewDesc(
-		"livegraph_postgres_connections", "Open connections, by pool: keys (their check alone) and main.", poolLabel, nil,
+		"livegraph_postgres_connections",
+		"Number of open connections by pool: keys (only for key checks), main.",
+		poolLabel, nil,
 	)
 	inUseDesc = prometheus.NewDesc(
-		"livegraph_postgres_connections_in_use", "Connections that are busy.", poolLabel, nil,
+		"livegraph_postgres_connections_in_use", "Number of connections in use by pool.", poolLabel, nil,
 	)
 	limitDesc = prometheus.NewDesc(
-		"livegraph_postgres_connections_limit", "Most connections of the pool; beyond, callers wait.", poolLabel, nil,
+		"livegraph_postgres_connections_limit",
+		"Maximum number of connections by pool. When it is reached, callers wait.",
+		poolLabel, nil,
 	)
 	waitsDesc = prometheus.NewDesc(
-		"livegraph_postgres_connection_waits_total", "Times that a caller had to wait for a connection.", poolLabel, nil,
+		"livegraph_postgres_connection_waits_total",
+		"Total number of times that a caller had to wait for a connection, by pool.",
+		poolLabel, nil,
 	)
 	waitTimeDesc = prometheus.NewDesc(
-		"livegraph_postgres_connection_wait_seconds_total", "Time that callers waited for connections, seconds.", poolLabel,
+		"livegraph_postgres_connection_wait_seconds_total",
+		"Total time that callers waited for connections in seconds, by pool.",
+		poolLabel,
 		nil,
 	)
 )

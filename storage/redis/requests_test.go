@@ -112,7 +112,8 @@ func (n *requestModel) keepDay(workspace uuid.UUID, day int64) {
 func TestARequestIsNotCountedAfterNotAfter(t *testing.T) {
 	db := openRedis(t, testenv.Redis(t))
 	ask := redis.RequestQuery{
-		Workspace: uuid.New(), Requests: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay, NotAfter: time.Now().Add(-time.Minute),
+		Workspace: uuid.New(), Requests: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay,
+		NotAfter: time.Now().Add(-time.Minute),
 	}
 	answer, err := db.CountRequest(t.Context(), &ask)
 	require.NoError(t, err)

@@ -67,7 +67,9 @@ func BenchmarkIngest(b *testing.B) {
 // ingest measures one case. Its first turn warms up.
 func (t *target) ingest(r *record.Recorder, s ingestCase, fleet *load.Fleet, direct *direct, months *int) {
 	const turns = 3
-	plan := load.Plan{Batch: s.batch, Callers: 4, Format: s.format, Interval: time.Second, Prepared: true, SkipFreshness: true}
+	plan := load.Plan{
+		Batch: s.batch, Callers: 4, Format: s.format, Interval: time.Second, Prepared: true, SkipFreshness: true,
+	}
 	plan.Values = load.ValuesGauge
 	next := func(points int64) load.Plan {
 		plan.Points, plan.Start = points, month(*months)

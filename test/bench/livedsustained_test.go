@@ -28,7 +28,7 @@ const (
 // so many digits before the decimal point.
 var stampDigits = regexp.MustCompile(`[ \[,](1[5-9]\d{11})`)
 
-// restamped is a request whose times can be written anew in place.
+// restamped is a request whose times can be overwritten in place.
 type restamped struct {
 	body    []byte
 	offsets []int

@@ -59,8 +59,8 @@ func startEnvironment(t *testing.T) *environment {
 		t, s.Workspace, seriesKey{source: w.source.ID, metric: "temp", tags: map[string]string{"room": "A"}},
 		sample{microsAt(0), 1.0, 1},
 	)
-	w.node = w.writer.newNode(t, "a")
-	w.edge = w.writer.newEdge(t, w.node, w.node)
+	w.node = w.newNode(t, "a")
+	w.edge = w.newEdge(t, w.node, w.node)
 	return w
 }
 

@@ -2,7 +2,6 @@ package contract_test
 
 import (
 	"net/http"
-	"syscall"
 	"testing"
 	"time"
 
@@ -149,9 +148,9 @@ func TestWithoutMilvusSearchesGoOnByWords(t *testing.T) {
 		hitNamed(t, hits, "Northern hall")
 		require.Nil(t, hits[0].Scores.Vector)
 	}
-	require.NoError(t, engine.Signal(syscall.SIGSTOP))
+	testenv.Pause(t, engine)
 	away("it hangs")
-	require.NoError(t, engine.Signal(syscall.SIGCONT))
+	testenv.Resume(t, engine)
 	s.searchUntil(t, contract.Request{Path: searchPath, Body: `{"query":"Pump 7"}`}, contains("Pump 7"))
 
 	require.NoError(t, engine.Stop(t.Context()))

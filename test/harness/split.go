@@ -79,7 +79,7 @@ func (s *Split) Start() {
 		server.WaitReady()
 	}
 	initialized := s.firstRuns()
-	require.Len(s.t, initialized, 1, "one process sets the installation up, whoever is first")
+	require.Len(s.t, initialized, 1, "exactly one process sets the installation up")
 	require.Contains(s.t, s.byRole["api"], initialized[0], "and it is one with an API")
 	first, err := readFirstRun(initialized[0].DataDir)
 	require.NoError(s.t, err)

@@ -70,5 +70,5 @@ func TestWhatAPrometheusScrapesIsRead(t *testing.T) {
 		t, p, l, scraped, "livegraph_ingest_points_accepted_total", `livegraph_ingest_points_accepted_total{job="livegraph"}`,
 		begin,
 	))
-	require.Zero(t, p.ownMetric(t, "prometheus_remote_storage_samples_failed_total"), "nothing was refused for good")
+	require.Zero(t, p.ownMetric(t, "prometheus_remote_storage_samples_failed_total"), "nothing was refused permanently")
 }

@@ -41,7 +41,7 @@ func parseGrouping(p *request.Params) *grouping {
 		case field != "none":
 			p.Fail("groupBy", "is not one of the allowed fields", "sourceId", "metric", "tag.<key>", "none")
 		case len(fields) > 1:
-			p.Fail("groupBy", "none stands alone")
+			p.Fail("groupBy", "none cannot be combined with other fields")
 		}
 		seen[field] = true
 	}

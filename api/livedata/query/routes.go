@@ -59,7 +59,10 @@ func Routes(deps Deps) []route.Route {
 	a.register(deps.Metrics)
 	scopes := []request.Scope{request.ReadLiveData}
 	return []route.Route{
-		{Method: http.MethodGet, Pattern: queryPath, Scopes: scopes, Handle: a.query, CheckCapacity: a.admission.checkCapacity},
+		{
+			Method: http.MethodGet, Pattern: queryPath, Scopes: scopes, Handle: a.query,
+			CheckCapacity: a.admission.checkCapacity,
+		},
 		{Method: http.MethodGet, Pattern: seriesPath, Scopes: scopes, Handle: a.listSeries},
 	}
 }

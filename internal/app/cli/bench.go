@@ -32,7 +32,7 @@ const (
 // BenchCmd sends a load of points to a running server and measures it.
 type BenchCmd struct {
 	target.Target
-	URL       string    `name:"url" help:"Address of the server's API; default: that of the server on --data-dir." placeholder:"URL"`
+	URL       string    `name:"url" help:"Address of the server's API; default: that of the server on --data-dir." env:"LIVEGRAPH_URL" placeholder:"URL"`
 	Key       string    `help:"API key to write with, scopes read:livedata and write:livedata, and admin to remove what is written; better given as LIVEGRAPH_BENCH_KEY. Default: a workspace and a key created for this run." env:"LIVEGRAPH_BENCH_KEY" placeholder:"KEY"`
 	Workspace uuid.UUID `help:"The key's workspace." placeholder:"ID"`
 

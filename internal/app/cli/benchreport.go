@@ -75,7 +75,7 @@ func (s *benchScreen) progress(p load.Progress) {
 		)
 	}
 	if p.Refusals > 0 {
-		text += fmt.Sprintf(", %s told to wait", plural.Count(p.Refusals, "request"))
+		text += fmt.Sprintf(", %s answered with Retry-After", plural.Count(p.Refusals, "request"))
 	}
 	switch {
 	case s.terminal:
@@ -126,7 +126,7 @@ func printBench(w io.Writer, c *BenchCmd, r load.Result) error {
 	}
 	slices.Sort(reasons)
 	for _, reason := range reasons {
-		_, _ = fmt.Fprintf(w, "told to wait %s: %s\n", plural.Count(r.Refusals[reason], "time"), reason)
+		_, _ = fmt.Fprintf(w, "answered with Retry-After %s: %s\n", plural.Count(r.Refusals[reason], "time"), reason)
 	}
 	return err
 }

@@ -18,7 +18,7 @@ import (
 type DemoCmd struct {
 	target.Target
 	DemoFlags `embed:""`
-	Workspace uuid.UUID `help:"Workspace to fill; default: that of first-run.json." placeholder:"ID"`
+	Workspace uuid.UUID `help:"Workspace to fill; default: that of first-run.json." env:"LIVEGRAPH_WORKSPACE_ID" placeholder:"ID"`
 }
 
 // DemoFlags are the options of the demo.

@@ -263,7 +263,8 @@ func printOutcomes(out *output.Writer, result pipelineadmin.DeadLetterResult, dr
 	}
 	counts := ""
 	for _, fate := range []pipelineadmin.Outcome{
-		pipelineadmin.OutcomePlanned, pipelineadmin.OutcomeRedriven, pipelineadmin.OutcomeDiscarded, pipelineadmin.OutcomeSkipped,
+		pipelineadmin.OutcomePlanned, pipelineadmin.OutcomeRedriven, pipelineadmin.OutcomeDiscarded,
+		pipelineadmin.OutcomeSkipped,
 	} {
 		n := result.Counts[fate]
 		if n == 0 {

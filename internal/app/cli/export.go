@@ -26,7 +26,7 @@ import (
 // ExportCmd writes a workspace's graph as NDJSON.
 type ExportCmd struct {
 	target.Target `embed:""`
-	Workspace     *uuid.UUID `help:"Workspace to export; default: that of first-run.json." placeholder:"ID"`
+	Workspace     *uuid.UUID `help:"Workspace to export; default: that of first-run.json." env:"LIVEGRAPH_WORKSPACE_ID" placeholder:"ID"`
 	Output        string     `help:"File to write; it appears when it is complete. Default: the standard output." short:"o" type:"path" placeholder:"FILE"`
 	JSON          bool       `help:"Print JSON; needs --output."`
 }

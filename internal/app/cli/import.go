@@ -35,7 +35,7 @@ const (
 type ImportCmd struct {
 	target.Target `embed:""`
 	File          string     `arg:"" help:"The file, as export writes it; - for the standard input."`
-	Workspace     *uuid.UUID `help:"Workspace to import into; default: that of first-run.json." placeholder:"ID"`
+	Workspace     *uuid.UUID `help:"Workspace to import into; default: that of first-run.json." env:"LIVEGRAPH_WORKSPACE_ID" placeholder:"ID"`
 	FromLine      int        `help:"Begin at this line, to continue an interrupted import." default:"1" placeholder:"N"`
 	Check         bool       `help:"Only check the file."`
 	JSON          bool       `help:"Print JSON."`

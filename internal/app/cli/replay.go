@@ -84,7 +84,8 @@ func (c *ReplayStartCmd) Run(ctx context.Context, out *output.Writer) error {
 		request := pipelineadmin.ReplayRequest{
 			Topic: c.Topic, FromStart: c.FromStart, FromTime: c.FromTime.pointer(), FromOffsets: c.FromOffset,
 			ToTime:    c.ToTime.pointer(),
-			ToOffsets: c.ToOffset, Partitions: c.Partitions, Workspace: c.Workspace, MaxRows: c.MaxRows, RequestedBy: trail.Operator(),
+			ToOffsets: c.ToOffset, Partitions: c.Partitions, Workspace: c.Workspace, MaxRows: c.MaxRows,
+			RequestedBy: trail.Operator(),
 		}
 		if c.DryRun {
 			job, err := service.PlanReplay(ctx, request)

@@ -28,7 +28,7 @@ func (r *retentionFlag) UnmarshalText(text []byte) error {
 
 func retentionText(days *int32) string {
 	if days == nil {
-		return "for good"
+		return "permanently"
 	}
 	return plural.Count(*days, "day")
 }

@@ -121,28 +121,31 @@ func TestNothingIsLostWhileTheServerRefuses(t *testing.T) {
 	t.Parallel()
 	p, out := newFakeServer(t), &testenv.Output{}
 	refused := 0
-	began := time.Now()
+	var first time.Time // first request with points
 	p.refuse = func(r *http.Request) int {
-		since := time.Since(began)
-		if r.URL.Path == "/api/live-data/ingest" && since > time.Second && since < 2500*time.Millisecond {
+		if r.URL.Path != "/api/live-data/ingest" {
+			return 0
+		}
+		if first.IsZero() {
+			first = time.Now()
+		}
+		if since := time.Since(first); since > time.Second && since < 2500*time.Millisecond {
 			refused++
 			return http.StatusServiceUnavailable
 		}
 		return 0
 	}
-	require.NoError(t, Run(
-		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 6 * time.Second}, newDeps(p, out, time.Hour),
-	))
-	p.locked(func() {
-		require.Positive(t, refused)
-		series := p.points[p.sources[machine.HostName()+"/memory"]+" total_bytes"]
-		during := 0
-		for at := range series {
-			if since := time.UnixMilli(at).Sub(began); since > 1100*time.Millisecond && since < 2400*time.Millisecond {
-				during++
+	runUntil(t, Options{Interval: 100 * time.Millisecond}, newDeps(p, out, time.Hour), func() (stored bool) {
+		p.locked(func() {
+			if refused == 0 {
+				return
 			}
-		}
-		require.Positive(t, during, "points that were measured during the outage are stored, too")
+			for at := range p.points[p.sources[machine.HostName()+"/memory"]+" total_bytes"] {
+				since := time.UnixMilli(at).Sub(first)
+				stored = stored || since > 1100*time.Millisecond && since < 2400*time.Millisecond
+			}
+		})
+		return stored // points that were measured during the outage
 	})
 	require.Contains(t, out.String(), "the server makes us wait: refused by the test")
 	require.Contains(t, out.String(), "0 were rejected, 0 dropped")
@@ -155,23 +158,24 @@ func TestAKeyThatIsRevokedOrAboutToExpireIsReplaced(t *testing.T) {
 			t.Parallel()
 			p, out := newFakeServer(t), &testenv.Output{}
 			deps := newDeps(p, out, life)
-			began, revoked := time.Now(), false
+			stored := func() int { return len(p.points[p.sources[machine.HostName()+"/memory"]+" total_bytes"]) }
+			revoked := false
 			p.refuse = func(*http.Request) int {
-				if name == "revoked" && !revoked && time.Since(began) > time.Second {
+				if name == "revoked" && !revoked && stored() > 5 {
 					revoked = true
 					p.keys = map[string]bool{}
 				}
 				return 0
 			}
-			before, now := 0, 0 // points when there was no second key, and in all
-			runUntil(t, Options{Interval: 100 * time.Millisecond}, deps, func() bool {
+			before := -1 // points when the second key was first seen
+			runUntil(t, Options{Interval: 100 * time.Millisecond}, deps, func() (done bool) {
 				p.locked(func() {
-					now = len(p.points[p.sources[machine.HostName()+"/memory"]+" total_bytes"])
-					if !p.keys["key-2"] {
-						before = now
+					if before < 0 && p.keys["key-2"] {
+						before = stored()
 					}
+					done = before >= 0 && stored() > before+5
 				})
-				return now > before+5 && before > 0
+				return done
 			})
 			require.Contains(t, out.String(), "0 were rejected, 0 dropped")
 		})
@@ -181,21 +185,21 @@ func TestAKeyThatIsRevokedOrAboutToExpireIsReplaced(t *testing.T) {
 func TestASourceThatWasDeletedIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	p, out := newFakeServer(t), &testenv.Output{}
-	began, deleted := time.Now(), false
 	name := machine.HostName() + "/memory"
+	deleted := ""
 	p.refuse = func(*http.Request) int {
-		if !deleted && time.Since(began) > time.Second && p.sources[name] != "" {
-			deleted = true
+		if id := p.sources[name]; deleted == "" && len(p.points[id+" total_bytes"]) > 0 {
+			deleted = id
 			delete(p.sources, name)
 		}
 		return 0
 	}
-	require.NoError(t, Run(
-		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 3 * time.Second}, newDeps(p, out, time.Hour),
-	))
-	p.locked(func() {
-		require.True(t, deleted)
-		require.NotEmpty(t, p.points[p.sources[name]+" total_bytes"])
+	runUntil(t, Options{Interval: 100 * time.Millisecond}, newDeps(p, out, time.Hour), func() (done bool) {
+		p.locked(func() {
+			id := p.sources[name]
+			done = deleted != "" && id != "" && id != deleted && len(p.points[id+" total_bytes"]) > 0
+		})
+		return done
 	})
 }
 

@@ -122,16 +122,21 @@ func TestProcessesComeAndGoInTheGraphAsOnTheMachine(t *testing.T) {
 func TestAServerWithoutAGraphStillGetsThePoints(t *testing.T) {
 	t.Parallel()
 	p, out := newFakeServer(t), &testenv.Output{}
+	surveys := 0
 	p.refuse = func(r *http.Request) int {
 		if strings.HasPrefix(r.URL.Path, "/api/queries/") {
+			surveys++
 			return http.StatusNotFound
 		}
 		return 0
 	}
-	require.NoError(t, Run(
-		t.Context(), Options{Interval: 200 * time.Millisecond, Duration: 3 * time.Second}, newDeps(p, out, time.Hour),
-	))
-	require.Equal(t, 1, strings.Count(out.String(), "\ngraph: reading the graph: refused by the test"))
+	const note = "\ngraph: reading the graph: refused by the test"
+	options := Options{Interval: 200 * time.Millisecond, surveyInterval: 200 * time.Millisecond}
+	runUntil(t, options, newDeps(p, out, time.Hour), func() (done bool) {
+		p.locked(func() { done = surveys > 1 && len(p.points) > 0 })
+		return done && strings.Contains(out.String(), note)
+	})
+	require.Equal(t, 1, strings.Count(out.String(), note))
 	require.Contains(t, out.String(), "0 were rejected, 0 dropped")
 	require.NotContains(t, out.String(), "neighbors")
 	p.locked(func() { require.NotEmpty(t, p.points) })

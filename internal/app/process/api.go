@@ -110,9 +110,10 @@ func (b *builder) pointRoutes(bodies *request.Budget, idempotencyKeys *idempoten
 	b.add("deletions", deletions.Run)
 	b.add("streams", streams.Run)
 	return livedata.Routes(livedata.Deps{
-		Sources: b.Postgres, Series: b.Postgres, Points: timeseries.New(b.ClickHouse), Watermarks: b.Postgres, DeadRecords: b.Postgres,
-		Pipeline:  pipeline,
-		Deletions: deletions, Streams: streams, Keys: idempotencyKeys,
+		Sources: b.Postgres, Series: b.Postgres, Points: timeseries.New(b.ClickHouse), Watermarks: b.Postgres,
+		DeadRecords: b.Postgres,
+		Pipeline:    pipeline,
+		Deletions:   deletions, Streams: streams, Keys: idempotencyKeys,
 		TopicID:  func() [16]byte { return b.Kafka.PointsTopic().ID },
 		TokenKey: b.Installation.CheckpointKey, Bodies: bodies, Metrics: b.Metrics,
 		MaxBodyBytes: b.Config.Ingest.MaxBodyBytes, QueryTimeout: b.Config.API.QueryTimeout,

@@ -111,7 +111,7 @@ func (b *builder) openKafka(ctx context.Context) error {
 }
 
 // await calls open until it succeeds, because the stores and the service may start in any
-// order. It returns at once if a retry cannot help, and gives up after storeTimeout.
+// order. It returns at once if a retry cannot help, and stops after storeTimeout.
 func (b *builder) await(ctx context.Context, store string, open func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()

@@ -11,12 +11,12 @@ const MaxAuditDays = 36500
 // Audit holds the settings of the audit log: its spool, in processes with the role api,
 // its consumer and its retention.
 type Audit struct {
-	SpoolDir      string        `help:"Folder in which audit records wait for Kafka; one for each process with the role api, on a volume that outlives it. Default: audit in the data directory." env:"LIVEGRAPH_AUDIT_SPOOL_DIR"`
-	SpoolBytes    int64         `help:"Most bytes of audit records that wait there; beyond, requests with a key are answered 503." default:"1073741824" env:"LIVEGRAPH_AUDIT_SPOOL_BYTES"`
-	SyncInterval  time.Duration `help:"How often the spool is synced to the disk: what a crash of the machine (not of the process, which loses nothing) may lose. 0: before each answer." default:"1s" env:"LIVEGRAPH_AUDIT_SYNC_INTERVAL"`
+	SpoolDir      string        `help:"Directory of the spool, which stores audit records until Kafka acknowledges them. Each process with the role api requires a separate one, on a volume that outlives the process. Default: audit in the data directory." env:"LIVEGRAPH_AUDIT_SPOOL_DIR"`
+	SpoolBytes    int64         `help:"Maximum size of the spool in bytes. Above it, requests with a key are answered 503." default:"1073741824" env:"LIVEGRAPH_AUDIT_SPOOL_BYTES"`
+	SyncInterval  time.Duration `help:"Interval between syncs of the spool to the disk. A crash of the machine can lose the records of one interval; a crash of the process loses none. 0: sync before each answer." default:"1s" env:"LIVEGRAPH_AUDIT_SYNC_INTERVAL"`
 	Group         string        `help:"Consumer group." default:"livegraph-audit" env:"LIVEGRAPH_AUDIT_GROUP"`
-	BatchWait     time.Duration `help:"Age at which audit records are inserted however few they are." default:"1s" env:"LIVEGRAPH_AUDIT_BATCH_WAIT"`
-	RetentionDays int           `help:"For how many days audit records are kept; 0: for good. Of all processes with the roles api or audit the same." default:"365" env:"LIVEGRAPH_AUDIT_RETENTION_DAYS"`
+	BatchWait     time.Duration `help:"Maximum age of a batch of audit records before it is inserted, regardless of its size." default:"1s" env:"LIVEGRAPH_AUDIT_BATCH_WAIT"`
+	RetentionDays int           `help:"Retention of audit records in days. 0: permanently. Must be the same in all processes with the roles api or audit." default:"365" env:"LIVEGRAPH_AUDIT_RETENTION_DAYS"`
 }
 
 // Retention returns how long audit records are kept; 0: forever.

@@ -37,8 +37,8 @@ var roles = []string{"all", "api", "points", "commands", "embeddings", "audit"}
 // its embedded edition is started in DataDir.
 type Config struct {
 	Listen  string   `help:"Address of the API, host:port." default:"127.0.0.1:8080" env:"LIVEGRAPH_LISTEN"`
-	DataDir string   `help:"Folder of all state: embedded engines, first-run.json, the control file." default:"./data" type:"path" env:"LIVEGRAPH_DATA_DIR"`
-	Roles   []string `help:"What this process does: all, or any of api, points, commands, embeddings, audit." default:"all" env:"LIVEGRAPH_ROLES"`
+	DataDir string   `help:"Directory of all state: embedded engines, first-run.json, the run file." default:"./data" type:"path" env:"LIVEGRAPH_DATA_DIR"`
+	Roles   []string `help:"Roles of this process: all, or any of api, points, commands, embeddings, audit." default:"all" env:"LIVEGRAPH_ROLES"`
 
 	TLS        TLS        `embed:"" prefix:"tls-"`
 	Kafka      Kafka      `embed:"" prefix:"kafka-"`
@@ -67,79 +67,79 @@ type Config struct {
 
 // ClickHouse holds the settings of ClickHouse, which stores points.
 type ClickHouse struct {
-	URL Secret    `help:"clickhouse://user:password@host:9000/database, with ?secure=true for TLS, or http://…, https://… Empty: embedded." env:"LIVEGRAPH_CLICKHOUSE_URL"`
+	URL Secret    `help:"URL of ClickHouse: clickhouse://user:password@host:9000/database (for TLS with ?secure=true), http://… or https://…. Empty: embedded." env:"LIVEGRAPH_CLICKHOUSE_URL"`
 	TLS EngineTLS `embed:"" prefix:"tls-" envprefix:"LIVEGRAPH_CLICKHOUSE_TLS_"`
 }
 
 // Postgres holds the settings of Postgres, which stores the registry, the keys and the graph.
 type Postgres struct {
-	URL      Secret `help:"postgres://user:password@host:5432/database, for TLS with ?sslmode=verify-full and sslrootcert, sslcert, sslkey as in libpq. Empty: embedded." env:"LIVEGRAPH_POSTGRES_URL"`
-	MaxConns int32  `help:"Most connections of this process." default:"16" env:"LIVEGRAPH_POSTGRES_MAX_CONNS"`
+	URL      Secret `help:"URL of Postgres: postgres://user:password@host:5432/database (for TLS with ?sslmode=verify-full and sslrootcert, sslcert, sslkey as in libpq). Empty: embedded." env:"LIVEGRAPH_POSTGRES_URL"`
+	MaxConns int32  `help:"Maximum number of connections of this process." default:"16" env:"LIVEGRAPH_POSTGRES_MAX_CONNS"`
 }
 
 // Redis holds the settings of Redis, which has counters and caches.
 type Redis struct {
-	URL Secret    `help:"redis://user:password@host:6379/0 (Redis or Valkey; without a user: the default one), rediss://… for TLS. Empty: embedded." env:"LIVEGRAPH_REDIS_URL"`
+	URL Secret    `help:"URL of Redis or Valkey: redis://user:password@host:6379/0, or rediss://… for TLS. Without a user: the default user. Empty: embedded." env:"LIVEGRAPH_REDIS_URL"`
 	TLS EngineTLS `embed:"" prefix:"tls-" envprefix:"LIVEGRAPH_REDIS_TLS_"`
 }
 
 // API holds the limits of the HTTP listener.
 type API struct {
-	PublicURL       string        `help:"Address under which users reach the API; default: made from the listener's." env:"LIVEGRAPH_API_PUBLIC_URL"`
-	CORSOrigins     []string      `help:"Origins allowed to call from a browser." env:"LIVEGRAPH_API_CORS_ORIGINS"`
-	TrustedProxies  []string      `help:"Networks (CIDR) whose X-Forwarded-For is believed." env:"LIVEGRAPH_API_TRUSTED_PROXIES"`
-	ReadTimeout     time.Duration `help:"Longest time to read a request." default:"60s" env:"LIVEGRAPH_API_READ_TIMEOUT"`
-	QueryTimeout    time.Duration `help:"Longest time of a query; beyond, 504." default:"30s" env:"LIVEGRAPH_API_QUERY_TIMEOUT"`
-	ShutdownTimeout time.Duration `help:"Longest time for requests in flight after SIGTERM." default:"8s" env:"LIVEGRAPH_API_SHUTDOWN_TIMEOUT"`
-	MaxHeaderBytes  int           `help:"Largest request header." default:"65536" env:"LIVEGRAPH_API_MAX_HEADER_BYTES"`
-	MaxConnections  int           `help:"Most open connections." default:"4096" env:"LIVEGRAPH_API_MAX_CONNECTIONS"`
-	MaxRequests     int           `help:"Most requests of a kind (those that change the graph, all others but those that write points) that are worked on at a time; further ones are answered 503 at once. Streams and probes do not count." default:"512" env:"LIVEGRAPH_API_MAX_REQUESTS"`
-	MaxWrites       int           `help:"Most requests that write points that are worked on at a time; further ones are answered 503 at once. 0: 128 for each processor." default:"0" env:"LIVEGRAPH_API_MAX_WRITES"`
-	MaxPublic       int           `help:"Most logins, and as many requests for files of the documentation and of the administration page, that are worked on at a time, a quarter of them from one address; further ones are answered 503 at once." default:"128" env:"LIVEGRAPH_API_MAX_PUBLIC"`
+	PublicURL       string        `help:"URL at which users reach the API. Default: derived from the address of the listener." env:"LIVEGRAPH_API_PUBLIC_URL"`
+	CORSOrigins     []string      `help:"Origins from which browsers may call the API (CORS)." env:"LIVEGRAPH_API_CORS_ORIGINS"`
+	TrustedProxies  []string      `help:"Networks (CIDR) of trusted proxies, whose X-Forwarded-For header is used." env:"LIVEGRAPH_API_TRUSTED_PROXIES"`
+	ReadTimeout     time.Duration `help:"Timeout of reading a request." default:"60s" env:"LIVEGRAPH_API_READ_TIMEOUT"`
+	QueryTimeout    time.Duration `help:"Timeout of a query. After it, the query is answered 504." default:"30s" env:"LIVEGRAPH_API_QUERY_TIMEOUT"`
+	ShutdownTimeout time.Duration `help:"Maximum time to complete requests in flight after SIGTERM." default:"8s" env:"LIVEGRAPH_API_SHUTDOWN_TIMEOUT"`
+	MaxHeaderBytes  int           `help:"Maximum size of a request header in bytes." default:"65536" env:"LIVEGRAPH_API_MAX_HEADER_BYTES"`
+	MaxConnections  int           `help:"Maximum number of open connections." default:"4096" env:"LIVEGRAPH_API_MAX_CONNECTIONS"`
+	MaxRequests     int           `help:"Maximum number of concurrent requests of each of two kinds: requests that change the graph, and all others except those that write points. Above it, requests are answered 503 immediately. Streams and probes do not count." default:"512" env:"LIVEGRAPH_API_MAX_REQUESTS"`
+	MaxWrites       int           `help:"Maximum number of concurrent requests that write points. Above it, requests are answered 503 immediately. 0: 128 per processor." default:"0" env:"LIVEGRAPH_API_MAX_WRITES"`
+	MaxPublic       int           `help:"Maximum number of concurrent logins, and of concurrent requests for files of the documentation and the admin UI. One address may use a quarter of each. Above it, requests are answered 503 immediately." default:"128" env:"LIVEGRAPH_API_MAX_PUBLIC"`
 
-	LimitsTimeout         time.Duration `help:"How long Redis is waited for when it counts a request against a workspace's plan; beyond, this process counts alone." default:"250ms" env:"LIVEGRAPH_API_LIMITS_TIMEOUT"`
-	AuthFailuresPerMinute int           `help:"Failed authentications a minute from one address (of IPv6: one network of 64 bits); further ones are 429. A valid key is never refused. 0: any number." default:"1200" env:"LIVEGRAPH_API_AUTH_FAILURES_PER_MINUTE"`
-	RefusalsPerSecond     int           `help:"Uses of one key a second that no plan counts (refusals, mostly) and that the audit log has one by one, after 60 times as many; further ones have one record for all that are alike. From one address four times as many. 0: all of them one by one." default:"10" env:"LIVEGRAPH_API_REFUSALS_PER_SECOND"`
+	LimitsTimeout         time.Duration `help:"Timeout of counting a request against a workspace's plan in Redis. After it, this process counts the request only locally." default:"250ms" env:"LIVEGRAPH_API_LIMITS_TIMEOUT"`
+	AuthFailuresPerMinute int           `help:"Maximum number of failed authentications per minute from one address (for IPv6, from one /64 network). Above it, they are answered 429. A valid key is never refused. 0: unlimited." default:"1200" env:"LIVEGRAPH_API_AUTH_FAILURES_PER_MINUTE"`
+	RefusalsPerSecond     int           `help:"Maximum rate, per key and second, of individual audit records of requests that no plan counts (mostly refusals), with a burst of 60 times as many. Above it, one record covers all equal requests. The limit of one address is four times as high. 0: unlimited." default:"10" env:"LIVEGRAPH_API_REFUSALS_PER_SECOND"`
 }
 
 // Ingest holds the limits of the ingest path.
 type Ingest struct {
-	MaxBodyBytes     int64         `help:"Largest ingest body, decoded." default:"33554432" env:"LIVEGRAPH_INGEST_MAX_BODY_BYTES"`
-	MaxPoints        int           `help:"Most points in a request." default:"1000000" env:"LIVEGRAPH_INGEST_MAX_POINTS"`
-	InFlightBytes    int64         `help:"Most bytes of bodies being worked on; beyond, 503." default:"134217728" env:"LIVEGRAPH_INGEST_IN_FLIGHT_BYTES"`
-	ProduceTimeout   time.Duration `help:"Longest wait for Kafka's acknowledgement; beyond, 503." default:"5s" env:"LIVEGRAPH_INGEST_PRODUCE_TIMEOUT"`
-	SeriesCacheSize  int           `help:"Series remembered by this process." default:"2000000" env:"LIVEGRAPH_INGEST_SERIES_CACHE_SIZE"`
-	LogFullThreshold float64       `help:"Share of the log's retention that the points consumer may lag behind; beyond, 503." default:"0.8" env:"LIVEGRAPH_INGEST_LOG_FULL_THRESHOLD"`
+	MaxBodyBytes     int64         `help:"Maximum size of an ingest body in bytes, after decoding." default:"33554432" env:"LIVEGRAPH_INGEST_MAX_BODY_BYTES"`
+	MaxPoints        int           `help:"Maximum number of points in a request." default:"1000000" env:"LIVEGRAPH_INGEST_MAX_POINTS"`
+	InFlightBytes    int64         `help:"Maximum total size of the bodies in flight in bytes. Above it, requests are answered 503." default:"134217728" env:"LIVEGRAPH_INGEST_IN_FLIGHT_BYTES"`
+	ProduceTimeout   time.Duration `help:"Timeout of Kafka's acknowledgement. After it, the request is answered 503." default:"5s" env:"LIVEGRAPH_INGEST_PRODUCE_TIMEOUT"`
+	SeriesCacheSize  int           `help:"Maximum number of series in the cache of this process." default:"2000000" env:"LIVEGRAPH_INGEST_SERIES_CACHE_SIZE"`
+	LogFullThreshold float64       `help:"Maximum lag of the points consumer, as a fraction of the log's retention. Above it, requests are answered 503." default:"0.8" env:"LIVEGRAPH_INGEST_LOG_FULL_THRESHOLD"`
 }
 
 // Points holds the settings of the points consumer.
 type Points struct {
 	Group          string        `help:"Consumer group." default:"livegraph-points" env:"LIVEGRAPH_POINTS_GROUP"`
-	BatchRows      int           `help:"Rows after which a batch is inserted." default:"1000000" env:"LIVEGRAPH_POINTS_BATCH_ROWS"`
-	BatchBytes     int           `help:"Bytes of records after which a batch is inserted." default:"16777216" env:"LIVEGRAPH_POINTS_BATCH_BYTES"`
-	BatchWait      time.Duration `help:"Age at which a batch is inserted however small it is." default:"150ms" env:"LIVEGRAPH_POINTS_BATCH_WAIT"`
-	FetchBytes     int32         `help:"Most bytes of one fetch." default:"2097152" env:"LIVEGRAPH_POINTS_FETCH_BYTES"`
-	RetentionEvery time.Duration `help:"How often points that are past their retention are removed from the disk; they are in no answer long before." default:"1h" env:"LIVEGRAPH_POINTS_RETENTION_EVERY"`
+	BatchRows      int           `help:"Number of rows at which a batch is inserted." default:"1000000" env:"LIVEGRAPH_POINTS_BATCH_ROWS"`
+	BatchBytes     int           `help:"Size of the records, in bytes, at which a batch is inserted." default:"16777216" env:"LIVEGRAPH_POINTS_BATCH_BYTES"`
+	BatchWait      time.Duration `help:"Maximum age of a batch before it is inserted, regardless of its size." default:"150ms" env:"LIVEGRAPH_POINTS_BATCH_WAIT"`
+	FetchBytes     int32         `help:"Maximum size of one fetch in bytes." default:"2097152" env:"LIVEGRAPH_POINTS_FETCH_BYTES"`
+	RetentionEvery time.Duration `help:"Interval between removals of expired points from the disk. Queries exclude points as soon as their retention ends." default:"1h" env:"LIVEGRAPH_POINTS_RETENTION_EVERY"`
 }
 
 // Rollups holds the settings of the rollups, which role points computes.
 type Rollups struct {
-	Enabled bool          `help:"Compute them. Without, queries of what is newer than the last ones read points." default:"true" negatable:"" env:"LIVEGRAPH_ROLLUPS_ENABLED"`
-	Quiet   time.Duration `help:"How long after points came late, were overwritten or deleted their minutes and hours are computed again, at least; twice that at most." default:"1m" env:"LIVEGRAPH_ROLLUPS_QUIET"`
-	Late    time.Duration `help:"How long after the end of an hour its points may come without being late." default:"5m" env:"LIVEGRAPH_ROLLUPS_LATE"`
+	Enabled bool          `help:"Compute rollups. If disabled, queries of data that is newer than the last rollups read points." default:"true" negatable:"" env:"LIVEGRAPH_ROLLUPS_ENABLED"`
+	Quiet   time.Duration `help:"Minimum delay before the rollups of minutes and hours are recomputed after their points arrived late, were overwritten or were deleted. The maximum delay is twice as long." default:"1m" env:"LIVEGRAPH_ROLLUPS_QUIET"`
+	Late    time.Duration `help:"Time after the end of an hour within which its points may arrive without being late." default:"5m" env:"LIVEGRAPH_ROLLUPS_LATE"`
 }
 
 // Graph holds the settings of the maintenance of the graph, which role points runs.
 type Graph struct {
-	DeletedFor time.Duration `help:"How long after its deletion a node can be brought back and its data is in the journal; then it is purged. 0: for ever." default:"0s" env:"LIVEGRAPH_GRAPH_DELETED_FOR"`
+	DeletedFor time.Duration `help:"Time after the deletion of a node during which it can be restored and the journal contains its data. After it, the node is purged. 0: permanently." default:"0s" env:"LIVEGRAPH_GRAPH_DELETED_FOR"`
 }
 
 // Commands holds the settings of the commands consumer.
 type Commands struct {
 	Group        string `help:"Consumer group." default:"livegraph-commands" env:"LIVEGRAPH_COMMANDS_GROUP"`
-	GroupRecords int    `help:"Most records of graph.commands that are decided in one transaction." default:"1000" env:"LIVEGRAPH_COMMANDS_GROUP_RECORDS"`
-	FetchBytes   int32  `help:"Most bytes of one fetch." default:"8388608" env:"LIVEGRAPH_COMMANDS_FETCH_BYTES"`
-	Connections  int32  `help:"Connections to Postgres of a process with role commands, beside its others, at least 4: two publish changes; of the rest a fifth decides commands that touch very many edges, and each other one a partition." default:"12" env:"LIVEGRAPH_COMMANDS_CONNECTIONS"`
+	GroupRecords int    `help:"Maximum number of records of graph.commands that are decided in one transaction." default:"1000" env:"LIVEGRAPH_COMMANDS_GROUP_RECORDS"`
+	FetchBytes   int32  `help:"Maximum size of one fetch in bytes." default:"8388608" env:"LIVEGRAPH_COMMANDS_FETCH_BYTES"`
+	Connections  int32  `help:"Number of additional connections to Postgres of a process with the role commands, at least 4. Two publish changes. A fifth of the others decide commands that touch very many edges; each of the rest decides the commands of one partition." default:"12" env:"LIVEGRAPH_COMMANDS_CONNECTIONS"`
 }
 
 // minCommandConns is one connection for each kind of work; see Commands.Connections.
@@ -153,8 +153,8 @@ func (c *Commands) validate(invalid func(setting, format string, args ...any)) {
 
 // Log holds the settings of the log.
 type Log struct {
-	Level  string `help:"Least level that is logged." enum:"debug,info,warn,error" default:"info" env:"LIVEGRAPH_LOG_LEVEL"`
-	Format string `help:"json, text, or auto: text on a terminal." enum:"auto,json,text" default:"auto" env:"LIVEGRAPH_LOG_FORMAT"`
+	Level  string `help:"Minimum level of logged messages." enum:"debug,info,warn,error" default:"info" env:"LIVEGRAPH_LOG_LEVEL"`
+	Format string `help:"Format of the log: json, text, or auto, which is text on a terminal and json otherwise." enum:"auto,json,text" default:"auto" env:"LIVEGRAPH_LOG_FORMAT"`
 }
 
 // RoleNames returns the roles of this process, with "all" expanded.

@@ -20,22 +20,22 @@ var embedderRoles = []string{"api", "embeddings"}
 // two models cannot be compared, so there is no fallback from one model to another.
 type Embedder struct {
 	// Address is empty, EmbedderStatic or a base URL.
-	Address               string        `name:"embedder" help:"Who turns text into vectors: static (a model inside the binary, 256 dimensions), or the base URL of an OpenAI-compatible API, such as https://api.openai.com/v1. Empty: all-MiniLM-L6-v2, 384 dimensions, embedded, started by a process with a role that needs it." env:"LIVEGRAPH_EMBEDDER"`
-	Key                   Secret        `name:"embedder-key" help:"API key of the URL; empty: it asks for none." env:"LIVEGRAPH_EMBEDDER_KEY"`
-	Model                 string        `name:"embedder-model" help:"Model that is asked of the URL; needed with one." env:"LIVEGRAPH_EMBEDDER_MODEL"`
-	Dimensions            int           `name:"embedder-dimensions" help:"Length of that model's vectors; needed with a URL." env:"LIVEGRAPH_EMBEDDER_DIMENSIONS"`
-	AllowPrivateAddresses bool          `name:"embedder-allow-private-addresses" help:"Let the URL lead to this machine or into a private network, and be http://." default:"false" env:"LIVEGRAPH_EMBEDDER_ALLOW_PRIVATE_ADDRESSES"`
-	Batch                 int           `name:"embedder-batch" help:"Most texts in a request." default:"64" env:"LIVEGRAPH_EMBEDDER_BATCH"`
-	Timeout               time.Duration `name:"embedder-timeout" help:"Longest wait for the answer to a request." default:"30s" env:"LIVEGRAPH_EMBEDDER_TIMEOUT"`
-	QueryTimeout          time.Duration `name:"embedder-query-timeout" help:"Longest wait for the vector of a query; beyond, search goes on by words and says so." default:"300ms" env:"LIVEGRAPH_EMBEDDER_QUERY_TIMEOUT"`
-	Retries               int           `name:"embedder-retries" help:"How often a request is made again that failed for a passing reason; the waits between grow from half a second to half a minute." default:"4" env:"LIVEGRAPH_EMBEDDER_RETRIES"`
-	Threads               int           `name:"embedder-threads" help:"Embedded embedder only: cores that a batch is computed on, two batches at a time. 0: half of the machine's." default:"0" env:"LIVEGRAPH_EMBEDDER_THREADS"`
+	Address               string        `name:"embedder" help:"Embedder, which turns text into vectors: static (a model inside the binary, 256 dimensions), or the base URL of an OpenAI-compatible API, such as https://api.openai.com/v1. Empty: embedded, all-MiniLM-L6-v2 with 384 dimensions, started by each process with a role that requires it." env:"LIVEGRAPH_EMBEDDER"`
+	Key                   Secret        `name:"embedder-key" help:"API key for the URL. Empty: no authentication." env:"LIVEGRAPH_EMBEDDER_KEY"`
+	Model                 string        `name:"embedder-model" help:"Model to request from the URL. Required with a URL." env:"LIVEGRAPH_EMBEDDER_MODEL"`
+	Dimensions            int           `name:"embedder-dimensions" help:"Number of dimensions of the model's vectors. Required with a URL." env:"LIVEGRAPH_EMBEDDER_DIMENSIONS"`
+	AllowPrivateAddresses bool          `name:"embedder-allow-private-addresses" help:"Allow a URL that leads to this machine or into a private network, and http:// URLs." default:"false" env:"LIVEGRAPH_EMBEDDER_ALLOW_PRIVATE_ADDRESSES"`
+	Batch                 int           `name:"embedder-batch" help:"Maximum number of texts in a request." default:"64" env:"LIVEGRAPH_EMBEDDER_BATCH"`
+	Timeout               time.Duration `name:"embedder-timeout" help:"Timeout of a request." default:"30s" env:"LIVEGRAPH_EMBEDDER_TIMEOUT"`
+	QueryTimeout          time.Duration `name:"embedder-query-timeout" help:"Timeout of embedding a query. After it, the search uses only words and reports this." default:"300ms" env:"LIVEGRAPH_EMBEDDER_QUERY_TIMEOUT"`
+	Retries               int           `name:"embedder-retries" help:"Maximum number of retries of a request after a temporary failure. The wait between retries grows from half a second to half a minute." default:"4" env:"LIVEGRAPH_EMBEDDER_RETRIES"`
+	Threads               int           `name:"embedder-threads" help:"Embedded embedder only: number of cores per batch; two batches are computed concurrently. 0: half of the machine's cores." default:"0" env:"LIVEGRAPH_EMBEDDER_THREADS"`
 	TLS                   EngineTLS     `embed:"" prefix:"embedder-tls-" envprefix:"LIVEGRAPH_EMBEDDER_TLS_"`
 
-	PreviousAddress    string `name:"previous-embedder" help:"Base URL of the API whose model the search index is of, while an index of another model is made: queries are embedded by it until the new index takes its place. Not needed for static, nor for the embedded one where it has run on this data directory." env:"LIVEGRAPH_PREVIOUS_EMBEDDER"`
-	PreviousKey        Secret `name:"previous-embedder-key" help:"API key of that URL; empty: it asks for none." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_KEY"`
-	PreviousModel      string `name:"previous-embedder-model" help:"Model that is asked of that URL; needed with one." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_MODEL"`
-	PreviousDimensions int    `name:"previous-embedder-dimensions" help:"Length of that model's vectors; needed with a URL." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_DIMENSIONS"`
+	PreviousAddress    string `name:"previous-embedder" help:"Base URL of the API with the model of the current search index. It embeds queries while an index for another model is built, until the new index is complete. Not required for static, nor for the embedded embedder if it has run on this data directory." env:"LIVEGRAPH_PREVIOUS_EMBEDDER"`
+	PreviousKey        Secret `name:"previous-embedder-key" help:"API key for the URL of the previous embedder. Empty: no authentication." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_KEY"`
+	PreviousModel      string `name:"previous-embedder-model" help:"Model to request from the URL of the previous embedder. Required with a URL." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_MODEL"`
+	PreviousDimensions int    `name:"previous-embedder-dimensions" help:"Number of dimensions of the previous model's vectors. Required with a URL." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_DIMENSIONS"`
 }
 
 // Static reports whether the model inside the binary is used.

@@ -6,10 +6,10 @@ import "time"
 // which role embeddings runs.
 type Embeddings struct {
 	Group      string        `help:"Consumer group." default:"livegraph-embeddings" env:"LIVEGRAPH_EMBEDDINGS_GROUP"`
-	BatchNodes int           `help:"Touched nodes after which a batch is indexed." default:"1000" env:"LIVEGRAPH_EMBEDDINGS_BATCH_NODES"`
-	BatchWait  time.Duration `help:"Age at which a batch is indexed however small it is." default:"100ms" env:"LIVEGRAPH_EMBEDDINGS_BATCH_WAIT"`
-	BatchTexts int           `help:"Most texts that the embedder is asked for at once, 32 KiB of them at most. A search waits until it has answered." default:"64" env:"LIVEGRAPH_EMBEDDINGS_BATCH_TEXTS"`
-	FetchBytes int32         `help:"Most bytes of one fetch." default:"8388608" env:"LIVEGRAPH_EMBEDDINGS_FETCH_BYTES"`
+	BatchNodes int           `help:"Number of touched nodes at which a batch is indexed." default:"1000" env:"LIVEGRAPH_EMBEDDINGS_BATCH_NODES"`
+	BatchWait  time.Duration `help:"Maximum age of a batch before it is indexed, regardless of its size." default:"100ms" env:"LIVEGRAPH_EMBEDDINGS_BATCH_WAIT"`
+	BatchTexts int           `help:"Maximum number of texts in one call of the embedder; their maximum total size is 32 KiB. A concurrent search waits for the end of the call." default:"64" env:"LIVEGRAPH_EMBEDDINGS_BATCH_TEXTS"`
+	FetchBytes int32         `help:"Maximum size of one fetch in bytes." default:"8388608" env:"LIVEGRAPH_EMBEDDINGS_FETCH_BYTES"`
 }
 
 func (e Embeddings) validate(invalid func(setting, format string, args ...any)) {

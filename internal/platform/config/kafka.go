@@ -10,18 +10,18 @@ import (
 
 // Kafka holds the settings of the Kafka connection and of the topics.
 type Kafka struct {
-	Brokers            []string      `help:"Kafka brokers, host:port. Empty: embedded." env:"LIVEGRAPH_KAFKA_BROKERS"`
-	TopicPrefix        string        `help:"Put before each topic's name." env:"LIVEGRAPH_KAFKA_TOPIC_PREFIX"`
-	PointsPartitions   int32         `help:"Partitions of topic points when it is created." default:"8" env:"LIVEGRAPH_KAFKA_POINTS_PARTITIONS"`
-	CommandsPartitions int32         `help:"Partitions of topics graph.commands, graph.events and audit when they are created. Never another number afterwards." default:"8" env:"LIVEGRAPH_KAFKA_COMMANDS_PARTITIONS"`
-	Replication        int16         `help:"Replication factor of topics when they are created; -1: the broker's default." default:"-1" env:"LIVEGRAPH_KAFKA_REPLICATION"`
-	RetentionBytes     int64         `help:"Bytes kept of each partition of a topic; the oldest go first." default:"268435456" env:"LIVEGRAPH_KAFKA_RETENTION_BYTES"`
-	Retention          time.Duration `help:"How long records are kept in the topics, at most: older ones that the built-in consumers have read are removed every ten minutes. 0: for as long as there is room." default:"720h" env:"LIVEGRAPH_KAFKA_RETENTION"`
-	SyncWrites         bool          `help:"Embedded Kafka only: fsync every record (slower; survives a power cut, not only a crash)." default:"false" env:"LIVEGRAPH_KAFKA_SYNC_WRITES"`
+	Brokers            []string      `help:"Addresses of the Kafka brokers, host:port. Empty: embedded." env:"LIVEGRAPH_KAFKA_BROKERS"`
+	TopicPrefix        string        `help:"Prefix of the name of each topic." env:"LIVEGRAPH_KAFKA_TOPIC_PREFIX"`
+	PointsPartitions   int32         `help:"Number of partitions with which the topic points is created." default:"8" env:"LIVEGRAPH_KAFKA_POINTS_PARTITIONS"`
+	CommandsPartitions int32         `help:"Number of partitions with which the topics graph.commands, graph.events and audit are created. It must not change afterwards." default:"8" env:"LIVEGRAPH_KAFKA_COMMANDS_PARTITIONS"`
+	Replication        int16         `help:"Replication factor with which topics are created. -1: the broker's default." default:"-1" env:"LIVEGRAPH_KAFKA_REPLICATION"`
+	RetentionBytes     int64         `help:"Maximum size of each partition of a topic in bytes. The oldest records are removed first." default:"268435456" env:"LIVEGRAPH_KAFKA_RETENTION_BYTES"`
+	Retention          time.Duration `help:"Maximum retention of records in the topics. Older records that the built-in consumers have read are removed every ten minutes. 0: no time limit; only the maximum size applies." default:"720h" env:"LIVEGRAPH_KAFKA_RETENTION"`
+	SyncWrites         bool          `help:"Embedded Kafka only: fsync every record. This is slower, but records survive a power failure and not only a crash." default:"false" env:"LIVEGRAPH_KAFKA_SYNC_WRITES"`
 	Compression        string        `help:"Compression of records." enum:"none,lz4,zstd,snappy" default:"none" env:"LIVEGRAPH_KAFKA_COMPRESSION"`
-	BufferedBytes      int           `help:"Most bytes of records waiting for Kafka's answer; beyond, ingest answers 503." default:"134217728" env:"LIVEGRAPH_KAFKA_BUFFERED_BYTES"`
+	BufferedBytes      int           `help:"Maximum total size, in bytes, of the records that wait for Kafka's acknowledgement. Above it, ingest requests are answered 503." default:"134217728" env:"LIVEGRAPH_KAFKA_BUFFERED_BYTES"`
 	// SessionTimeout is the session timeout of the consumer groups.
-	SessionTimeout time.Duration `help:"How long a consumer may be silent before others get its partitions, from 6 s on: a consumer that was killed is replaced so late. Longer than the network or the machine may stand still." default:"10s" env:"LIVEGRAPH_KAFKA_SESSION_TIMEOUT"`
+	SessionTimeout time.Duration `help:"Session timeout of the consumers, at least 6 s: the time without a heartbeat after which the partitions of a consumer, such as a killed one, are assigned to others. It must be longer than the longest pause of the network or the machine." default:"10s" env:"LIVEGRAPH_KAFKA_SESSION_TIMEOUT"`
 
 	KafkaSecurity `embed:""`
 }
@@ -37,11 +37,11 @@ const minRetention = time.Hour
 
 // KafkaSecurity holds the settings for TLS and login with the brokers.
 type KafkaSecurity struct {
-	TLS           bool      `name:"tls" help:"Speak TLS with the brokers." default:"false" env:"LIVEGRAPH_KAFKA_TLS" json:"tls"`
+	TLS           bool      `name:"tls" help:"Use TLS for connections to the brokers." default:"false" env:"LIVEGRAPH_KAFKA_TLS" json:"tls"`
 	Files         EngineTLS `embed:"" prefix:"tls-" envprefix:"LIVEGRAPH_KAFKA_TLS_" json:"files,omitzero"`
-	SASLMechanism string    `name:"sasl-mechanism" help:"How to log in to the brokers: plain, scram-sha-256 or scram-sha-512. Empty: not at all." env:"LIVEGRAPH_KAFKA_SASL_MECHANISM" json:"mechanism,omitempty"`
-	SASLUsername  string    `name:"sasl-username" help:"User to log in as." env:"LIVEGRAPH_KAFKA_SASL_USERNAME" json:"username,omitempty"`
-	SASLPassword  Secret    `name:"sasl-password" help:"The user's password." env:"LIVEGRAPH_KAFKA_SASL_PASSWORD" json:"-"`
+	SASLMechanism string    `name:"sasl-mechanism" help:"SASL mechanism of the login to the brokers: plain, scram-sha-256 or scram-sha-512. Empty: no login." env:"LIVEGRAPH_KAFKA_SASL_MECHANISM" json:"mechanism,omitempty"`
+	SASLUsername  string    `name:"sasl-username" help:"Username of the login to the brokers." env:"LIVEGRAPH_KAFKA_SASL_USERNAME" json:"username,omitempty"`
+	SASLPassword  Secret    `name:"sasl-password" help:"Password of the login to the brokers." env:"LIVEGRAPH_KAFKA_SASL_PASSWORD" json:"-"`
 }
 
 // Absolute returns a copy with absolute paths, for a process in another directory.

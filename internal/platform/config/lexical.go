@@ -6,10 +6,10 @@ import "time"
 // role embeddings runs.
 type Lexical struct {
 	Group      string        `help:"Consumer group." default:"livegraph-lexical" env:"LIVEGRAPH_LEXICAL_GROUP"`
-	BatchNodes int           `help:"Touched nodes after which a batch is written." default:"2000" env:"LIVEGRAPH_LEXICAL_BATCH_NODES"`
-	BatchWait  time.Duration `help:"Age at which a batch is written however small it is." default:"50ms" env:"LIVEGRAPH_LEXICAL_BATCH_WAIT"`
-	FetchBytes int32         `help:"Most bytes of one fetch." default:"8388608" env:"LIVEGRAPH_LEXICAL_FETCH_BYTES"`
-	FillEvery  time.Duration `help:"How often it is looked whether the text lane of a workspace lacks something that the log does not have any more; it is made from the graph then." default:"10s" env:"LIVEGRAPH_LEXICAL_FILL_EVERY"`
+	BatchNodes int           `help:"Number of touched nodes at which a batch is written." default:"2000" env:"LIVEGRAPH_LEXICAL_BATCH_NODES"`
+	BatchWait  time.Duration `help:"Maximum age of a batch before it is written, regardless of its size." default:"50ms" env:"LIVEGRAPH_LEXICAL_BATCH_WAIT"`
+	FetchBytes int32         `help:"Maximum size of one fetch in bytes." default:"8388608" env:"LIVEGRAPH_LEXICAL_FETCH_BYTES"`
+	FillEvery  time.Duration `help:"Interval between checks for workspaces whose text index lacks data that the log no longer contains. Such data is rebuilt from the graph." default:"10s" env:"LIVEGRAPH_LEXICAL_FILL_EVERY"`
 }
 
 func (l Lexical) validate(invalid func(setting, format string, args ...any)) {

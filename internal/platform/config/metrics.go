@@ -12,7 +12,7 @@ const metricsOff = "off"
 
 // Metrics holds the settings of the metrics listener.
 type Metrics struct {
-	Listen string `help:"Address of /metrics and /debug/pprof/, host:port; a network in place of the host, such as 10.1.2.0/24:9464, is this machine's own address in it. They need no key: keep it to yourself. off: none." default:"127.0.0.1:9464" env:"LIVEGRAPH_METRICS_LISTEN"`
+	Listen string `help:"Address of /metrics and /debug/pprof/, host:port. A network as the host, such as 10.1.2.0/24:9464, selects this machine's address in that network. The endpoints require no key: do not expose them publicly. off: disabled." default:"127.0.0.1:9464" env:"LIVEGRAPH_METRICS_LISTEN"`
 }
 
 // Enabled reports whether the listener is enabled.

@@ -8,8 +8,8 @@ import (
 
 // Milvus holds the settings of Milvus, which has the embeddings.
 type Milvus struct {
-	Address string    `help:"Milvus: host:port, or https://host:port for TLS; /database may follow. Empty: embedded." env:"LIVEGRAPH_MILVUS_ADDRESS"`
-	Token   Secret    `help:"How to log in: user:password, or an API key; empty: Milvus asks for none." env:"LIVEGRAPH_MILVUS_TOKEN"`
+	Address string    `help:"Address of Milvus: host:port, or https://host:port for TLS, optionally followed by /database. Empty: embedded." env:"LIVEGRAPH_MILVUS_ADDRESS"`
+	Token   Secret    `help:"Credentials for Milvus: user:password, or an API key. Empty: no authentication." env:"LIVEGRAPH_MILVUS_TOKEN"`
 	TLS     EngineTLS `embed:"" prefix:"tls-" envprefix:"LIVEGRAPH_MILVUS_TLS_"`
 }
 

@@ -2,11 +2,11 @@ package config
 
 // Streams holds the limits of point streams.
 type Streams struct {
-	Max             int   `help:"Most open streams of points of this process; beyond, 503." default:"1000" env:"LIVEGRAPH_STREAMS_MAX"`
-	MaxPerWorkspace int   `help:"Most of them of one workspace." default:"100" env:"LIVEGRAPH_STREAMS_MAX_PER_WORKSPACE"`
-	MaxPerKey       int   `help:"Most of them of one key." default:"50" env:"LIVEGRAPH_STREAMS_MAX_PER_KEY"`
-	BufferedBytes   int64 `help:"Most bytes of points that wait for the readers of streams; the slowest are dropped before." default:"67108864" env:"LIVEGRAPH_STREAMS_BUFFERED_BYTES"`
-	ReplayRecords   int64 `help:"Most records of the log that are read again for a stream that comes back." default:"1000000" env:"LIVEGRAPH_STREAMS_REPLAY_RECORDS"`
+	Max             int   `help:"Maximum number of open point streams of this process. Above it, requests are answered 503." default:"1000" env:"LIVEGRAPH_STREAMS_MAX"`
+	MaxPerWorkspace int   `help:"Maximum number of open point streams of one workspace in this process." default:"100" env:"LIVEGRAPH_STREAMS_MAX_PER_WORKSPACE"`
+	MaxPerKey       int   `help:"Maximum number of open point streams of one key in this process." default:"50" env:"LIVEGRAPH_STREAMS_MAX_PER_KEY"`
+	BufferedBytes   int64 `help:"Maximum total size, in bytes, of the points that wait for the readers of streams. The slowest readers are disconnected before it is reached." default:"67108864" env:"LIVEGRAPH_STREAMS_BUFFERED_BYTES"`
+	ReplayRecords   int64 `help:"Maximum number of log records that are read again for a stream that resumes." default:"1000000" env:"LIVEGRAPH_STREAMS_REPLAY_RECORDS"`
 }
 
 func (s *Streams) validate(invalid func(setting, format string, args ...any)) {

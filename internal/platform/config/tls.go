@@ -11,8 +11,8 @@ import (
 
 // TLS is the certificate of the listener. Without it, the listener uses plain HTTP.
 type TLS struct {
-	Cert string `help:"Certificate of the listener (PEM, its chain behind it); the files are followed when they change. Empty: plain HTTP." env:"LIVEGRAPH_TLS_CERT" placeholder:"FILE"`
-	Key  string `help:"Its key (PEM, without a passphrase)." env:"LIVEGRAPH_TLS_KEY" placeholder:"FILE"`
+	Cert string `help:"Certificate of the listener (PEM, followed by its chain). The files are reloaded when they change. Empty: plain HTTP." env:"LIVEGRAPH_TLS_CERT" placeholder:"FILE"`
+	Key  string `help:"Private key of the certificate (PEM, without a passphrase)." env:"LIVEGRAPH_TLS_KEY" placeholder:"FILE"`
 }
 
 func (t TLS) validate(invalid func(setting, format string, args ...any)) {
@@ -39,10 +39,10 @@ func (t TLS) Server() (*tlsconfig.Server, error) {
 // engine, and the client certificate. The scheme of the engine's address enables TLS. The
 // files are reloaded when they change.
 type EngineTLS struct {
-	CA         string `help:"CA certificates (PEM) that the engine's certificate is verified by; default: the system's." env:"CA" placeholder:"FILE" json:"ca,omitempty"`
-	Cert       string `help:"Client certificate (PEM), if the engine wants one." env:"CERT" placeholder:"FILE" json:"cert,omitempty"`
-	Key        string `help:"Its key (PEM, without a passphrase)." env:"KEY" placeholder:"FILE" json:"key,omitempty"`
-	ServerName string `help:"Name expected in the engine's certificate; default: the address's host." env:"SERVER_NAME" placeholder:"NAME" json:"serverName,omitempty"`
+	CA         string `help:"CA certificates (PEM) to verify the engine's certificate. Default: the system's CA certificates." env:"CA" placeholder:"FILE" json:"ca,omitempty"`
+	Cert       string `help:"Client certificate (PEM), if the engine requires one." env:"CERT" placeholder:"FILE" json:"cert,omitempty"`
+	Key        string `help:"Private key of the client certificate (PEM, without a passphrase)." env:"KEY" placeholder:"FILE" json:"key,omitempty"`
+	ServerName string `help:"Expected name in the engine's certificate. Default: the host of the engine's address." env:"SERVER_NAME" placeholder:"NAME" json:"serverName,omitempty"`
 }
 
 // Absolute returns a copy with absolute paths, for a process in another directory.
@@ -100,7 +100,7 @@ func (c *Config) validateEngines(invalid func(setting, format string, args ...an
 	c.Embedder.validate(invalid)
 }
 
-// rejectParameters reports URL parameters that drivers accept but for which there are settings.
+// rejectParameters reports URL parameters that drivers accept and that settings replace.
 func rejectParameters(engine string, u *url.URL, invalid func(setting, format string, args ...any)) {
 	if u.Query().Has("skip_verify") {
 		invalid(

@@ -10,12 +10,12 @@ import (
 
 // Tracing holds the settings of the export of OpenTelemetry traces.
 type Tracing struct {
-	Endpoint    string  `help:"OpenTelemetry collector (OTLP over HTTP, protobuf): http://host:4318, or https://… for TLS. Empty: no traces." env:"LIVEGRAPH_TRACING_ENDPOINT"`
-	SampleRatio float64 `help:"Share of the traces begun here that are recorded, 0 to 1. A caller's traceparent decides for its own." default:"1" env:"LIVEGRAPH_TRACING_SAMPLE_RATIO"`
-	Headers     Secret  `help:"Headers of each export, such as a hosted collector's key: NAME=VALUE, several by comma." env:"LIVEGRAPH_TRACING_HEADERS"`
-	Service     string  `help:"Name of the service in traces." default:"livegraph" env:"LIVEGRAPH_TRACING_SERVICE"`
-	Instance    string  `help:"Name of this process in traces; default: made from the host's name." env:"LIVEGRAPH_TRACING_INSTANCE"`
-	QueueSize   int     `help:"Most spans waiting to be sent; beyond, they are dropped." default:"4096" env:"LIVEGRAPH_TRACING_QUEUE_SIZE"`
+	Endpoint    string  `help:"URL of the OpenTelemetry collector (OTLP over HTTP, protobuf): http://host:4318, or https://… for TLS. Empty: no traces." env:"LIVEGRAPH_TRACING_ENDPOINT"`
+	SampleRatio float64 `help:"Fraction of the traces started by this process that are recorded, 0 to 1. For other traces, the caller's traceparent decides." default:"1" env:"LIVEGRAPH_TRACING_SAMPLE_RATIO"`
+	Headers     Secret  `help:"Headers of each export request, such as the key of a hosted collector: NAME=VALUE, comma-separated." env:"LIVEGRAPH_TRACING_HEADERS"`
+	Service     string  `help:"Service name in traces." default:"livegraph" env:"LIVEGRAPH_TRACING_SERVICE"`
+	Instance    string  `help:"Name of this process in traces. Default: derived from the host name." env:"LIVEGRAPH_TRACING_INSTANCE"`
+	QueueSize   int     `help:"Maximum number of spans that wait to be sent. Above it, spans are dropped." default:"4096" env:"LIVEGRAPH_TRACING_QUEUE_SIZE"`
 }
 
 // tracesPath is the path for traces in the OTLP specification.

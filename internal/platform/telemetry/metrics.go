@@ -37,10 +37,11 @@ func NewRegistry(version string, roles []string) *prometheus.Registry {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	factory := promauto.With(registry)
 	factory.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "livegraph_build_info", Help: "1, with the version of Livegraph and of the Go that built it.",
+		Name: "livegraph_build_info",
+		Help: "Version of Livegraph and of the Go release that built it. The value is always 1.",
 	}, []string{"version", "go_version"}).WithLabelValues(version, runtime.Version()).Set(1)
 	role := factory.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "livegraph_role_info", Help: "1 for each role of the process.",
+		Name: "livegraph_role_info", Help: "Roles of the process. The value is always 1.",
 	}, []string{"role"})
 	for _, name := range roles {
 		role.WithLabelValues(name).Set(1)

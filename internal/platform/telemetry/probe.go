@@ -37,15 +37,16 @@ func NewProber(registerer prometheus.Registerer, probes ...Probe) *Prober {
 		probes: probes,
 		up: factory.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "livegraph_engine_up",
-			Help: "1 if the engine answered the last probe in time, else 0. Each probe of Redis logs in anew, an embedder is " +
-				"asked for its list of models.",
+			Help: "1 if the engine answered the last probe in time, otherwise 0. Each probe of Redis opens and authenticates " +
+				"a new connection. A probe of an embedder requests its list of models.",
 		}, engine),
 		duration: factory.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "livegraph_engine_probe_duration_seconds",
-			Help: "How long the last probe of the engine took, successful or not.",
+			Help: "Duration of the last probe of the engine in seconds, successful or not.",
 		}, engine),
 		failures: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_engine_probe_failures_total", Help: "Probes that the engine did not answer in time.",
+			Name: "livegraph_engine_probe_failures_total",
+			Help: "Total number of probes that the engine did not answer in time.",
 		}, engine),
 	}
 	for _, probe := range probes {

@@ -15,7 +15,8 @@ func (t *Tracing) Register(registerer prometheus.Registerer) {
 	} {
 		registerer.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "livegraph_tracing_spans_total", ConstLabels: prometheus.Labels{"outcome": outcome},
-			Help: "Recorded spans, by outcome: sent, failed (the collector did not take them), dropped (the queue was full).",
+			Help: "Total number of recorded spans by outcome: sent, failed (the collector did not accept them), dropped (the " +
+				"queue was full).",
 		}, func() float64 { return float64(count(t.Stats())) }))
 	}
 }

@@ -99,7 +99,9 @@ type DeadLetterList struct {
 
 // DeadLetters lists the newest dead letters that match the filter. It calls progress, which may be
 // nil, after each batch of records.
-func (s *Service) DeadLetters(ctx context.Context, f DeadLetterFilter, limit int, progress func(Scan)) (DeadLetterList, error) {
+func (s *Service) DeadLetters(
+	ctx context.Context, f DeadLetterFilter, limit int, progress func(Scan),
+) (DeadLetterList, error) {
 	if limit < 1 || limit > MaxListLimit {
 		return DeadLetterList{}, fault.Field(fault.Invalid, "limit", fmt.Sprintf("must be from 1 to %d", MaxListLimit))
 	}

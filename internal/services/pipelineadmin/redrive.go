@@ -103,13 +103,17 @@ func (s *Service) ShowDeadLetter(ctx context.Context, ref RecordRef) (DeadLetter
 // again. Points are stored with their original version, so newer points are not overwritten
 // and redriving twice has no effect. A command is executed again, with the same id, if its
 // outcome is known to be an internal failure; see consumers/commands.
-func (s *Service) Redrive(ctx context.Context, r DeadLetterRequest, progress func(DeadLetterResult)) (DeadLetterResult, error) {
+func (s *Service) Redrive(
+	ctx context.Context, r DeadLetterRequest, progress func(DeadLetterResult),
+) (DeadLetterResult, error) {
 	return s.process(ctx, r, progress, s.redrive)
 }
 
 // Discard marks dead letters as discarded. They stay in their topics and are listed as
 // discarded.
-func (s *Service) Discard(ctx context.Context, r DeadLetterRequest, progress func(DeadLetterResult)) (DeadLetterResult, error) {
+func (s *Service) Discard(
+	ctx context.Context, r DeadLetterRequest, progress func(DeadLetterResult),
+) (DeadLetterResult, error) {
 	if r.Reason == "" {
 		return DeadLetterResult{}, fault.Field(fault.Invalid, "reason", "is required")
 	}
@@ -121,7 +125,9 @@ const MaxReason = 1000
 
 // selectPending returns the dead letters without a mark, or all with Again, and the outcomes of
 // those that it skips.
-func (r *DeadLetterRequest) selectPending(letters []letterRecord) (pending []letterRecord, outcomes []DeadLetterOutcome) {
+func (r *DeadLetterRequest) selectPending(
+	letters []letterRecord,
+) (pending []letterRecord, outcomes []DeadLetterOutcome) {
 	for _, l := range letters {
 		if l.Mark != nil && !r.Again {
 			outcomes = append(
@@ -184,7 +190,9 @@ func (s *Service) redrive(
 	var allowed []letterRecord
 	for i, l := range pending {
 		if refusals[i] != "" {
-			outcomes = append(outcomes, DeadLetterOutcome{DeadLetter: l.DeadLetter, Outcome: OutcomeSkipped, SkipReason: refusals[i]})
+			outcomes = append(
+				outcomes, DeadLetterOutcome{DeadLetter: l.DeadLetter, Outcome: OutcomeSkipped, SkipReason: refusals[i]},
+			)
 			continue
 		}
 		allowed = append(allowed, l)

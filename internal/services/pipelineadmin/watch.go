@@ -33,7 +33,8 @@ func NewDeadLetterMonitor(service *Service, logger *slog.Logger, metrics prometh
 	w := &DeadLetterMonitor{service: service, logger: logger.With("component", "deadletters")}
 	w.counts = promauto.With(metrics).NewGaugeVec(prometheus.GaugeOpts{
 		Name: "livegraph_dead_letters",
-		Help: "Dead letters of a topic, by state: open, redriven, discarded. Every process that counts sees all of them.",
+		Help: "Number of dead letters by topic and state (open, redriven, discarded). Every process that counts them " +
+			"reports the total.",
 	}, []string{"topic", "state"})
 	return w
 }

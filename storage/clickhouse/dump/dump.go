@@ -97,7 +97,7 @@ func (s *Store) RequireEmpty(ctx context.Context) error {
 		func(table string) error {
 			return fault.Newf(
 				fault.Conflict,
-				"ClickHouse is not empty: table %s has rows. A restore wants stores that nothing was written to",
+				"ClickHouse is not empty: table %s has rows. A restore needs empty stores",
 				table,
 			)
 		},

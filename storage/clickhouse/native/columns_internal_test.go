@@ -130,7 +130,7 @@ func TestReleasedRowsAreNotSent(t *testing.T) {
 	require.Positive(t, seen.Load())
 }
 
-// slowWriter says when a piece is being written, and ends when it is told to.
+// slowWriter reports when a chunk is being written, and waits until it is released.
 type slowWriter struct{ begun, end chan struct{} }
 
 func (w slowWriter) Write(p []byte) (int, error) {

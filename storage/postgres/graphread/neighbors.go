@@ -198,7 +198,8 @@ func (w *walk) followOneWay(
 		return nil, nil
 	}
 	s := newWalkStatement(w.workspace, retrieval.Step{
-		Frontier: frontier, Direction: direction, RelationTypes: w.query.RelationTypes, MaxPerNode: perNode, Limit: w.edgesLeft,
+		Frontier: frontier, Direction: direction, RelationTypes: w.query.RelationTypes, MaxPerNode: perNode,
+		Limit: w.edgesLeft,
 	})
 	rows, err := w.tx.Query(ctx, s.sql(), postgres.WithCustomPlan(s.args)...)
 	if err != nil {

@@ -35,7 +35,9 @@ type DeadLetterMark struct {
 }
 
 // MarkDeadLetters marks dead letters of the topic with an id. It replaces existing marks.
-func (db *Store) MarkDeadLetters(ctx context.Context, topicID [16]byte, positions []LogPosition, mark DeadLetterMark) error {
+func (db *Store) MarkDeadLetters(
+	ctx context.Context, topicID [16]byte, positions []LogPosition, mark DeadLetterMark,
+) error {
 	if len(positions) == 0 {
 		return nil
 	}

@@ -12,7 +12,9 @@ import (
 
 // AcquireLease acquires or renews the named lease for duration. It returns false if another
 // holder has it.
-func (db *Store) AcquireLease(ctx context.Context, name string, holder uuid.UUID, duration time.Duration) (bool, error) {
+func (db *Store) AcquireLease(
+	ctx context.Context, name string, holder uuid.UUID, duration time.Duration,
+) (bool, error) {
 	tag, err := db.pool.Exec(ctx, `
 		INSERT INTO leases AS l (name, holder, until) VALUES ($1, $2, now() + make_interval(secs => $3))
 		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until

@@ -43,7 +43,7 @@ func (db *Store) BeginRestore(ctx context.Context, schema int64) error {
 		}
 		if rows {
 			return fault.Newf(
-				fault.Conflict, "Postgres is not empty: table %s has rows. A restore wants stores that nothing was written to",
+				fault.Conflict, "Postgres is not empty: table %s has rows. A restore needs empty stores",
 				t.Name,
 			)
 		}

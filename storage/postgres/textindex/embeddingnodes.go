@@ -133,7 +133,7 @@ func (db *Store) WriteIndex(ctx context.Context, index uuid.UUID, workspaces []u
 	for _, key := range lockKeys(index, workspaces) { // sorted, to avoid deadlocks
 		if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, key); err != nil {
 			w.Release(ctx)
-			return nil, postgres.Classify(fmt.Errorf("waiting for whoever writes the index: %w", err))
+			return nil, postgres.Classify(fmt.Errorf("waiting for the writer of the index: %w", err))
 		}
 	}
 	return w, nil

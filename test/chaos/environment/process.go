@@ -283,7 +283,7 @@ func (p *Process) waitFor(ctx context.Context, condition func() bool) error {
 }
 
 // errStopped means that the process has been stopped permanently.
-var errStopped = errors.New("it has ended for good")
+var errStopped = errors.New("it has ended permanently")
 
 // stop stops the process permanently.
 func (p *Process) stop() {

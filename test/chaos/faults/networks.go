@@ -29,7 +29,9 @@ func networkFaults(env *environment.Environment) []Fault {
 			return proxy.Rule{Cut: proxy.Cut{Chance: 0.05 + dice.Float64()/2, Direction: proxy.Request, After: dice.IntN(2000)}}
 		}},
 		{"cut-answer", outage, func(dice *rand.Rand) proxy.Rule {
-			return proxy.Rule{Cut: proxy.Cut{Chance: 0.05 + dice.Float64()/2, Direction: proxy.Answer, After: dice.IntN(400) - 200}}
+			return proxy.Rule{
+				Cut: proxy.Cut{Chance: 0.05 + dice.Float64()/2, Direction: proxy.Answer, After: dice.IntN(400) - 200},
+			}
 		}},
 	}
 	var all []Fault

@@ -118,7 +118,7 @@ function useAllCommands(text: string): Command[] {
       id: `page:${page.path}`,
       name: page.name,
       group: 'Pages',
-      also: page.keywords,
+      keywords: page.keywords,
       run: () => void navigate({ pathname: `/${page.path}`, search: page.scoped ? scope : '' }),
     })),
     {
@@ -139,7 +139,7 @@ function useAllCommands(text: string): Command[] {
       id: `workspace:${item.id}`,
       name: item.name,
       group: 'Switch workspace',
-      also: item.id,
+      keywords: item.id,
       run: () => select(item.id),
     })),
     { id: 'theme:light', name: 'Light theme', group: 'Theme', run: () => chooseTheme('light') },

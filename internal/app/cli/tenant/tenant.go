@@ -46,7 +46,7 @@ const (
 // requests do not count against the plan and are not in the audit log of keys.
 type tenant struct {
 	target.Target `embed:""`
-	Workspace     *uuid.UUID `help:"Workspace; default: that of first-run.json." placeholder:"ID"`
+	Workspace     *uuid.UUID `help:"Workspace; default: that of first-run.json." env:"LIVEGRAPH_WORKSPACE_ID" placeholder:"ID"`
 	JSON          bool       `help:"Print JSON: the answer of the API."`
 }
 
@@ -74,8 +74,9 @@ func (c *tenant) withReadRoutes(ctx context.Context, work func(*session) error) 
 		}))
 		v.serve(process.SearchRoutes(c.options(), s))
 		v.serve(livedata.Routes(livedata.Deps{
-			Sources: s.Postgres, Series: s.Postgres, Points: timeseries.New(s.ClickHouse), Watermarks: s.Postgres, DeadRecords: s.Postgres,
-			TokenKey: s.Installation.CheckpointKey, QueryTimeout: c.API.QueryTimeout,
+			Sources: s.Postgres, Series: s.Postgres, Points: timeseries.New(s.ClickHouse), Watermarks: s.Postgres,
+			DeadRecords: s.Postgres,
+			TokenKey:    s.Installation.CheckpointKey, QueryTimeout: c.API.QueryTimeout,
 		}))
 		return work(v)
 	})

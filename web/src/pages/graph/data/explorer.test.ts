@@ -125,7 +125,7 @@ describe('the explorer', () => {
     expect(shown(explorer).nodes).toBe('')
   })
 
-  it('forgets the selection when it is taken away, by the reader or by anybody', async () => {
+  it('forgets the selection when it is taken away, by the reader or by another user', async () => {
     const explorer = new Explorer(fixture())
     await explorer.start([])
     explorer.select({ kind: 'edge', id: 'ab' })
