@@ -113,6 +113,13 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 	for _, reason := range refusals {
 		m.refused.WithLabelValues(reason)
 	}
+	registerGauges(s, factory)
+	m.addRoutes(s)
+	return m
+}
+
+// registerGauges registers the gauges that are computed from the state of the server.
+func registerGauges(s *Server, factory promauto.Factory) {
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "livegraph_http_connections_limit",
 		Help: "Maximum number of open connections. When it is reached, new connections wait to be accepted.",
@@ -125,6 +132,10 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 		}
 		return 0
 	})
+}
+
+// addRoutes records the patterns of the server's routes.
+func (m *metrics) addRoutes(s *Server) {
 	for _, rt := range s.routes {
 		m.routes[rt.Pattern] = true
 		if rt.Streaming {
@@ -137,7 +148,6 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 		m.routes[rt.Pattern] = true
 		m.streaming[rt.Pattern] = rt.Streaming
 	}
-	return m
 }
 
 // measure counts every request that reaches the handlers.

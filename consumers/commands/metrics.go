@@ -80,39 +80,47 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			"livegraph_commands_outcomes_pruned_total",
 			"Total number of outcomes removed because they can no longer be requested.",
 		),
-		published: counter(
-			"livegraph_graph_events_published_total",
-			"Total number of graph changes produced to the topic graph.events, including repeats.",
-		),
-		publishTime: factory.NewHistogram(prometheus.HistogramOpts{
-			Name: "livegraph_graph_events_publish_duration_seconds",
-			Help: "Duration of reading a portion of a workspace's changes and producing it to the topic graph.events, in " +
-				"seconds.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 11),
-		}),
 		aside: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_commands_set_aside_workspaces",
 			Help: "Number of workspaces whose commands are decided separately from the rest of their partition, because a " +
 				"command affects a very large number of edges.",
 		}),
-		unpublished: factory.NewGauge(prometheus.GaugeOpts{
-			Name: "livegraph_graph_events_unpublished_workspaces",
-			Help: "Number of workspaces in the assigned partitions with changes that are not yet in the topic graph.events.",
-		}),
-		oldestAge: factory.NewGauge(prometheus.GaugeOpts{
-			Name: "livegraph_graph_events_unpublished_age_seconds",
-			Help: "Age of the oldest change of any graph that is not yet in the topic graph.events, in seconds, as last " +
-				"observed by this process, 0 if there is none.",
-		}),
-		publishFails: counter(
-			"livegraph_graph_events_publish_failures_total",
-			"Total number of failed attempts to produce changes to the topic graph.events. They are retried.",
-		),
 	}
 	for _, stage := range []string{"begin", "decide", "commit"} {
 		m.groupTime.WithLabelValues(stage)
 	}
+	m.addPublisher(factory)
 	return m
+}
+
+// addPublisher adds the metrics of the publisher of graph.events.
+func (m *metrics) addPublisher(factory promauto.Factory) {
+	counter := func(name, help string) prometheus.Counter {
+		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	m.published = counter(
+		"livegraph_graph_events_published_total",
+		"Total number of graph changes produced to the topic graph.events, including repeats.",
+	)
+	m.publishTime = factory.NewHistogram(prometheus.HistogramOpts{
+		Name: "livegraph_graph_events_publish_duration_seconds",
+		Help: "Duration of reading a portion of a workspace's changes and producing it to the topic graph.events, in " +
+			"seconds.",
+		Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 11),
+	})
+	m.unpublished = factory.NewGauge(prometheus.GaugeOpts{
+		Name: "livegraph_graph_events_unpublished_workspaces",
+		Help: "Number of workspaces in the assigned partitions with changes that are not yet in the topic graph.events.",
+	})
+	m.oldestAge = factory.NewGauge(prometheus.GaugeOpts{
+		Name: "livegraph_graph_events_unpublished_age_seconds",
+		Help: "Age of the oldest change of any graph that is not yet in the topic graph.events, in seconds, as last " +
+			"observed by this process, 0 if there is none.",
+	})
+	m.publishFails = counter(
+		"livegraph_graph_events_publish_failures_total",
+		"Total number of failed attempts to produce changes to the topic graph.events. They are retried.",
+	)
 }
 
 // counts contains numbers of commands by the labels result and what.

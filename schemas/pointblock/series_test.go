@@ -26,5 +26,7 @@ func TestACachedSeriesResultsInTheSameRecord(t *testing.T) {
 		require.Equal(t, one.AppendMessages(nil, 4), other.AppendMessages(nil, 4))
 		require.Equal(t, original, string(series), "the cached series is not modified")
 	}
-	require.ErrorIs(t, other.AppendNumbersWithHeader(series, id.Source, []int64{-1}, []float64{1}), pointblock.ErrTimestamp)
+	require.ErrorIs(
+		t, other.AppendNumbersWithHeader(series, id.Source, []int64{-1}, []float64{1}), pointblock.ErrTimestamp,
+	)
 }

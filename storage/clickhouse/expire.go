@@ -52,7 +52,9 @@ func (db *DB) Expire(
 				return removed, err
 			}
 		}
-		if _, err := db.removeWhere(ctx, "latest", sourcesCondition(sourceChunk)+" AND ts < "+TimeExpression(fromUS)); err != nil {
+		if _, err := db.removeWhere(
+			ctx, "latest", sourcesCondition(sourceChunk)+" AND ts < "+TimeExpression(fromUS),
+		); err != nil {
 			return removed, err
 		}
 	}

@@ -37,7 +37,9 @@ func (r *rollupFixture) readAll(numbers, texts []uint64, within timeseries.Range
 		})
 		add(fmt.Sprint("raw, descending ", descending), show(raw), err)
 	}
-	shape, _, err := r.Downsample(ctx, timeseries.DownsampleQuery{Series: numbers, Range: within, MaxPoints: 50, Limit: 1e6})
+	shape, _, err := r.Downsample(
+		ctx, timeseries.DownsampleQuery{Series: numbers, Range: within, MaxPoints: 50, Limit: 1e6},
+	)
 	add("downsample", show(shape), err)
 	stats, err := r.SeriesStats(ctx, numbers, texts, nil, within.Hidden)
 	add("stats", stats, err)

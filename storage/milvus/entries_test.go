@@ -181,7 +181,9 @@ func TestAnEntryIsReplacedByTheNextOfItsIdentity(t *testing.T) {
 	}
 	requireCount(t, db, name, 2)
 	require.Eventually(t, func() bool {
-		hits, err := db.Search(t.Context(), name, workspace, []float32{0, 1}, milvus.Filter{EntityTypes: []string{"actor"}}, 10)
+		hits, err := db.Search(
+			t.Context(), name, workspace, []float32{0, 1}, milvus.Filter{EntityTypes: []string{"actor"}}, 10,
+		)
 		require.NoError(t, err)
 		return len(hits) == 1 && hits[0].Chunk == 0 && math.Abs(hits[0].Cosine-1) < 1e-5
 	}, visibleTimeout, 20e6)

@@ -65,7 +65,9 @@ func livedQueries(fleet *load.Fleet, start time.Time) []livedQuery {
 	hour, end := start.Add(livedHours-time.Hour), start.Add(livedHours)
 	of := func(selector string) string { return fmt.Sprintf(`{__name__=~"%s"}`, selector) }
 	all := func(what string) string {
-		return fmt.Sprintf("/api/live-data/query?from=%d&to=%d&pointsLimit=1000000&%s", start.UnixMilli(), end.UnixMilli(), what)
+		return fmt.Sprintf(
+			"/api/live-data/query?from=%d&to=%d&pointsLimit=1000000&%s", start.UnixMilli(), end.UnixMilli(), what,
+		)
 	}
 	one := func(what string) string { return all("limit=100&sourceId=" + id + "&" + what) }
 	hundred := of(name + "_m.*")
@@ -79,7 +81,10 @@ func livedQueries(fleet *load.Fleet, start time.Time) []livedQuery {
 				id, hour.UnixMilli(), end.UnixMilli(), ten.String()),
 			of(name+"_m[0-9]") + "[1h]", 0, true, hour, end,
 		},
-		{"avg-1m-100", one("interval=1m&aggregation=avg"), "avg_over_time(" + hundred + "[1m])", time.Minute, true, start, end},
+		{
+			"avg-1m-100", one("interval=1m&aggregation=avg"), "avg_over_time(" + hundred + "[1m])", time.Minute, true, start,
+			end,
+		},
 		{
 			"max-10s-100", one("interval=10s&aggregation=max"), "max_over_time(" + hundred + "[10s])", 10 * time.Second, true,
 			start, end,

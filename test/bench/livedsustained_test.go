@@ -151,7 +151,8 @@ func (l *lived) sustainedSender(fleet *load.Fleet, plan load.Plan) sustainedSend
 	bodies, err := fleet.Bodies(plan)
 	require.NoError(l.b, err)
 	c, err := client.New(client.Options{
-		BaseURL: l.URL(), Workspace: l.First.WorkspaceID, HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
+		BaseURL: l.URL(), Workspace: l.First.WorkspaceID,
+		HTTP:  &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
 		Retry: client.Retry{First: 100 * time.Millisecond, Total: time.Minute},
 	})
 	require.NoError(l.b, err)

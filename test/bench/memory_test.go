@@ -67,7 +67,8 @@ func BenchmarkMemory(b *testing.B) {
 			refusals += n
 		}
 		r.Logf(
-			"%s: %.0f MiB, %.2f M points/s accepted, %d requests answered with Retry-After", c.name, peak, result.AcceptedPerSecond/1e6,
+			"%s: %.0f MiB, %.2f M points/s accepted, %d requests answered with Retry-After", c.name, peak,
+			result.AcceptedPerSecond/1e6,
 			refusals,
 		)
 		r.Add(c.name+"/visible", "points/s", result.VisiblePerSecond)

@@ -51,8 +51,9 @@ func BenchmarkRivals(b *testing.B) {
 		fleet := t.fleet("rivals-"+c.name, size)
 		for turn := range turns + 1 { // the first warms up and is not counted
 			plan := load.Plan{
-				Points: rivalPoints, Batch: rivalBatch, Callers: rivalCallers, Format: c.format, Prepared: true, SkipFreshness: true,
-				Values: load.ValuesGauge, Interval: time.Second, Start: month(turn),
+				Points: rivalPoints, Batch: rivalBatch, Callers: rivalCallers, Format: c.format, Prepared: true,
+				SkipFreshness: true,
+				Values:        load.ValuesGauge, Interval: time.Second, Start: month(turn),
 			}
 			if turn == 0 {
 				plan.Points /= 5

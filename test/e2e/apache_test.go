@@ -28,7 +28,8 @@ func secureKafka(t *testing.T) map[string]string {
 	broker := testenv.StoppableApacheKafka(t, func(o *embedded.ApacheKafkaOptions) {
 		o.Scram = []string{"SCRAM-SHA-512=[name=livegraph,password=" + kafkaPassword + "]"}
 		o.Listeners = []embedded.KafkaListener{{Name: "LOGIN", Protocol: "SASL_SSL", Properties: map[string]string{
-			"ssl.keystore.type": "PEM", "ssl.keystore.location": certificate.Combined, "sasl.enabled.mechanisms": "SCRAM-SHA-512",
+			"ssl.keystore.type": "PEM", "ssl.keystore.location": certificate.Combined,
+			"sasl.enabled.mechanisms":        "SCRAM-SHA-512",
 			"scram-sha-512.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
 		}}}
 	})

@@ -39,7 +39,9 @@ type twoAPIs struct {
 func startTwoAPIs(t *testing.T) *twoAPIs {
 	t.Helper()
 	s := harness.NewSplit(t, binary, []harness.Role{{Name: "api", Count: 2}})
-	two := &twoAPIs{t: t, first: &server{Server: s.ByRole("api")[0], t: t}, second: &server{Server: s.ByRole("api")[1], t: t}}
+	two := &twoAPIs{
+		t: t, first: &server{Server: s.ByRole("api")[0], t: t}, second: &server{Server: s.ByRole("api")[1], t: t},
+	}
 	engine := func(name string) string {
 		for _, setting := range two.first.Env {
 			if value, ok := strings.CutPrefix(setting, name+"="); ok {

@@ -317,7 +317,9 @@ func TestAProcessThatWaitsForAStoreEndsInOrder(t *testing.T) {
 			"LIVEGRAPH_MILVUS_ADDRESS=" + unused,
 		}
 		s.Launch()
-		require.Eventually(t, func() bool { return s.CountLogLines("waiting for a store") > 0 }, time.Minute, 10*time.Millisecond)
+		require.Eventually(
+			t, func() bool { return s.CountLogLines("waiting for a store") > 0 }, time.Minute, 10*time.Millisecond,
+		)
 		require.Zero(t, s.Stop())
 	}
 }

@@ -148,8 +148,9 @@ func (s *stream) deletions(d *tail.Delivery) error {
 			id = s.id()
 		}
 		out := deletion{
-			SourceID: deleted.Source, Metric: deleted.Metric, WholeSource: deleted.WholeSource, From: s.encodeTime(deleted.FromUS),
-			To: s.encodeTime(deleted.ToUS),
+			SourceID: deleted.Source, Metric: deleted.Metric, WholeSource: deleted.WholeSource,
+			From: s.encodeTime(deleted.FromUS),
+			To:   s.encodeTime(deleted.ToUS),
 		}
 		if deleted.SourceName != "" {
 			out.SourceName = &deleted.SourceName

@@ -36,7 +36,8 @@ func New() *Parser {
 	p := &Parser{}
 	p.json = block.Hooks{FieldPath: p.fieldPathJSON, ListName: p.listName}
 	p.ndjson = block.Hooks{
-		FieldPath: p.fieldPathNDJSON, ListName: func() string { return "body" }, Line: func(index int) int { return 1 + index },
+		FieldPath: p.fieldPathNDJSON, ListName: func() string { return "body" },
+		Line: func(index int) int { return 1 + index },
 	}
 	return p
 }

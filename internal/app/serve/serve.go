@@ -248,7 +248,8 @@ func (c *Options) runFile(addr address, metricsURL string) runfile.Server {
 		ClickHouseTLS: c.ClickHouse.TLS.Absolute(), RedisTLS: c.Redis.TLS.Absolute(), MilvusTLS: c.Milvus.TLS.Absolute(),
 		Capabilities: c.Capabilities,
 		Embedder: runfile.Embedder{
-			Address: c.Embedder.Address, Key: c.Embedder.Key.Reveal(), Model: c.Embedder.Model, Dimensions: c.Embedder.Dimensions,
+			Address: c.Embedder.Address, Key: c.Embedder.Key.Reveal(), Model: c.Embedder.Model,
+			Dimensions:            c.Embedder.Dimensions,
 			AllowPrivateAddresses: c.Embedder.AllowPrivateAddresses, TLS: c.Embedder.TLS.Absolute(),
 		},
 	}

@@ -120,7 +120,9 @@ func statusFault(response *http.Response) error {
 	cause := errors.New(strings.Join(parts, " "))
 	switch status := response.StatusCode; {
 	case status == http.StatusTooManyRequests && body.Error.Code != "insufficient_quota":
-		return fault.Wrap(cause, fault.Unavailable, "the embedder is asked too often").After(retryafter.Parse(response.Header))
+		return fault.Wrap(
+			cause, fault.Unavailable, "the embedder is asked too often",
+		).After(retryafter.Parse(response.Header))
 	case status == http.StatusTooManyRequests:
 		return fault.Wrap(cause, fault.BadGateway, "the embedder's account is used up")
 	case status == http.StatusRequestTimeout, status >= 500 && status != http.StatusNotImplemented:

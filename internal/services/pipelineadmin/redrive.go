@@ -130,10 +130,11 @@ func (r *DeadLetterRequest) selectPending(
 ) (pending []letterRecord, outcomes []DeadLetterOutcome) {
 	for _, l := range letters {
 		if l.Mark != nil && !r.Again {
+			reason := fmt.Sprintf(
+				"it was %s already, by %s at %s", l.Mark.State, l.Mark.MarkedBy, l.Mark.At.UTC().Format(time.RFC3339),
+			)
 			outcomes = append(
-				outcomes,
-				DeadLetterOutcome{DeadLetter: l.DeadLetter, Outcome: OutcomeSkipped, SkipReason: fmt.Sprintf("it was %s already, by %s at %s",
-					l.Mark.State, l.Mark.MarkedBy, l.Mark.At.UTC().Format(time.RFC3339))},
+				outcomes, DeadLetterOutcome{DeadLetter: l.DeadLetter, Outcome: OutcomeSkipped, SkipReason: reason},
 			)
 			continue
 		}

@@ -129,7 +129,9 @@ func TestMillionsOfPointsAreDownsampled(t *testing.T) {
 			"sin(number / 1e5)), 1 FROM numbers(%d) SETTINGS max_partitions_per_insert_block = 0",
 		int64(t0), second, n,
 	))
-	found := s.downsample(t, timeseries.DownsampleQuery{Series: []uint64{1}, Range: everything, MaxPoints: 500, Limit: 500})
+	found := s.downsample(
+		t, timeseries.DownsampleQuery{Series: []uint64{1}, Range: everything, MaxPoints: 500, Limit: 500},
+	)
 	require.Len(t, found[1].TS, 500)
 	require.Contains(t, found[1].TS, int64(t0+1234567*second), "the one that stands out")
 }

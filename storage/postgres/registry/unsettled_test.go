@@ -55,7 +55,8 @@ func TestTombstonesBecomeVisibleInTheirOrder(t *testing.T) {
 	after, err := db.ConsumerState(t.Context(), "points", between.AsOf)
 	require.NoError(t, err)
 	require.Equal(
-		t, []registry.SourceID{{Workspace: workspace, Source: slow}, {Workspace: workspace, Source: fast}}, after.ChangedSources,
+		t, []registry.SourceID{{Workspace: workspace, Source: slow}, {Workspace: workspace, Source: fast}},
+		after.ChangedSources,
 	)
 }
 

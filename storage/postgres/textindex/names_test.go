@@ -64,7 +64,8 @@ func TestNodesThatTheQueryNamesAreFound(t *testing.T) {
 	require.Equal(t, []uuid.UUID{ids["Rack 7"], ids["Server"]}, got, "a longer name that does not pass hides no other")
 	require.NoError(t, db.Exec(t.Context(), `UPDATE nodes SET deleted = true WHERE id = $1`, ids["Server Rack 7"]))
 	require.Equal(
-		t, []uuid.UUID{ids["Rack 7"]}, called(query, retrieval.Filter{}, 1), "a deleted node is not returned, even if indexed",
+		t, []uuid.UUID{ids["Rack 7"]}, called(query, retrieval.Filter{}, 1),
+		"a deleted node is not returned, even if indexed",
 	)
 }
 

@@ -18,7 +18,10 @@ var whole = []string{"./test/bench"}
 
 // sections in the order of the page.
 var sections = []section{
-	{id: "lived", packages: whole, bench: "^BenchmarkLived$", args: append([]string{"-timeout", "120m"}, once...), asked: true},
+	{
+		id: "lived", packages: whole, bench: "^BenchmarkLived$", args: append([]string{"-timeout", "120m"}, once...),
+		asked: true,
+	},
 	{id: "pipeline", packages: whole, bench: "^BenchmarkPipeline$", args: once},
 	{id: "ingest", packages: whole, bench: "^BenchmarkIngest$", args: once},
 	{id: "rivals", packages: whole, bench: "^BenchmarkRivals$", args: once},
