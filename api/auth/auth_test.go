@@ -3,14 +3,9 @@ package auth_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
-	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -120,22 +115,6 @@ func TestWithoutAPollEveryRequestLooksUp(t *testing.T) {
 	require.Equal(t, fault.Unauthenticated, fault.KindOf(err))
 }
 
-// signalAll sends a signal to a Postgres server and all its child processes: each has its
-// own process group.
-func signalAll(t *testing.T, pid int, signal syscall.Signal) {
-	t.Helper()
-	if err := syscall.Kill(pid, signal); err != nil {
-		require.ErrorIs(t, err, syscall.ESRCH) // a worker that has ended since it was listed
-		return
-	}
-	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	for _, field := range strings.Fields(string(children)) {
-		child, err := strconv.Atoi(field)
-		require.NoError(t, err)
-		signalAll(t, child, signal)
-	}
-}
-
 func TestASilentDatabaseMakesKeysUnverifiableAfterASecondAndNotForGood(t *testing.T) {
 	server := testenv.StoppablePostgres(t)
 	db := open(t, server.Address())
@@ -147,8 +126,8 @@ func TestASilentDatabaseMakesKeysUnverifiableAfterASecondAndNotForGood(t *testin
 
 	for name, silence := range map[string]func() (wake func()){
 		"frozen": func() func() {
-			signalAll(t, server.PID(), syscall.SIGSTOP)
-			return func() { signalAll(t, server.PID(), syscall.SIGCONT) }
+			testenv.Pause(t, server)
+			return func() { testenv.Resume(t, server) }
 		},
 		"stopped": func() func() {
 			require.NoError(t, server.Stop(context.Background()))
@@ -293,10 +272,10 @@ func TestAProcessThatCannotAskPostgresBelievesTheOthers(t *testing.T) {
 
 	isolated.unreachable.Store(true)
 	time.Sleep(2 * time.Second)
-	requireEventually(second, good, "the other one tells that nothing has changed")
+	requireEventually(second, good, "the other process reports that nothing has changed")
 	channel.setCut(true)
 	time.Sleep(time.Second)
-	require.Equal(t, fault.Unavailable, ask(second), "nobody tells it anything")
+	require.Equal(t, fault.Unavailable, ask(second), "no process reports anything to it")
 	channel.setCut(false)
 	requireEventually(second, good, "the wire is whole again")
 	_, err := db.RevokeKey(t.Context(), key.ID)
@@ -332,7 +311,7 @@ func TestAnotherClockKeepsNoKeyAlive(t *testing.T) {
 	stop()
 	time.Sleep(time.Second)
 	_, err = second.Authenticate(t.Context(), text, netip.Addr{})
-	require.Equal(t, fault.Unavailable, fault.KindOf(err), "what was told of a later hour is as old as it is")
+	require.Equal(t, fault.Unavailable, fault.KindOf(err), "a confirmation of a process whose clock is ahead is no newer")
 }
 
 // However many processes there are, few of them send: a revision that was just sent is not

@@ -92,7 +92,7 @@ func (s *Stream) readUpTo(ctx context.Context, ends map[int32]int64, emit Emit) 
 			idle = 0
 		}
 		if idle == maxIdleRounds {
-			return errUnavailable(errors.New("the log gives nothing of what is there"))
+			return errUnavailable(errors.New("the log returned none of the records that it contains"))
 		}
 	}
 }

@@ -36,9 +36,6 @@ type metrics struct {
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
 	factory := promauto.With(registerer)
-	counter := func(name, help string) prometheus.Counter {
-		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	}
 	m := &metrics{
 		commands: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_commands_total",
@@ -55,29 +52,31 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 				"referenced data), decide, commit (including writing).",
 			Buckets: prometheus.ExponentialBuckets(0.0002, 2.5, 13),
 		}, []string{"stage"}),
-		skipped: counter(
-			"livegraph_commands_skipped_total",
+		skipped: newCounter(
+			factory, "livegraph_commands_skipped_total",
 			"Total number of records that were read again although they were already decided.",
 		),
-		stale: counter(
-			"livegraph_commands_stale_total",
+		stale: newCounter(
+			factory, "livegraph_commands_stale_total",
 			"Total number of groups that were discarded because another process decides their partition.",
 		),
-		replies: counter("livegraph_commands_replies_total", "Total number of outcomes sent to the waiting processes."),
-		repliesLost: counter(
-			"livegraph_commands_replies_lost_total",
+		replies: newCounter(
+			factory, "livegraph_commands_replies_total", "Total number of outcomes sent to the waiting processes.",
+		),
+		repliesLost: newCounter(
+			factory, "livegraph_commands_replies_lost_total",
 			"Total number of outcomes that could not be sent. The waiting processes read them from Postgres.",
 		),
-		stacksFound: counter(
-			"livegraph_commands_stacks_remembered_total",
+		stacksFound: newCounter(
+			factory, "livegraph_commands_stacks_remembered_total",
 			"Total number of groups, by workspace, whose undo stacks were found in memory or in Redis.",
 		),
-		stacksRead: counter(
-			"livegraph_commands_stacks_rebuilt_total",
+		stacksRead: newCounter(
+			factory, "livegraph_commands_stacks_rebuilt_total",
 			"Total number of groups, by workspace, whose undo stacks were read from Postgres.",
 		),
-		pruned: counter(
-			"livegraph_commands_outcomes_pruned_total",
+		pruned: newCounter(
+			factory, "livegraph_commands_outcomes_pruned_total",
 			"Total number of outcomes removed because they can no longer be requested.",
 		),
 		aside: factory.NewGauge(prometheus.GaugeOpts{
@@ -93,13 +92,14 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	return m
 }
 
+func newCounter(factory promauto.Factory, name, help string) prometheus.Counter {
+	return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
 // addPublisher adds the metrics of the publisher of graph.events.
 func (m *metrics) addPublisher(factory promauto.Factory) {
-	counter := func(name, help string) prometheus.Counter {
-		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	}
-	m.published = counter(
-		"livegraph_graph_events_published_total",
+	m.published = newCounter(
+		factory, "livegraph_graph_events_published_total",
 		"Total number of graph changes produced to the topic graph.events, including repeats.",
 	)
 	m.publishTime = factory.NewHistogram(prometheus.HistogramOpts{
@@ -117,8 +117,8 @@ func (m *metrics) addPublisher(factory promauto.Factory) {
 		Help: "Age of the oldest change of any graph that is not yet in the topic graph.events, in seconds, as last " +
 			"observed by this process, 0 if there is none.",
 	})
-	m.publishFails = counter(
-		"livegraph_graph_events_publish_failures_total",
+	m.publishFails = newCounter(
+		factory, "livegraph_graph_events_publish_failures_total",
 		"Total number of failed attempts to produce changes to the topic graph.events. They are retried.",
 	)
 }

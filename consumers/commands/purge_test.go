@@ -70,8 +70,8 @@ func TestWhatAPurgedNodeWasIsNowhereAndDoesNotComeBack(t *testing.T) {
 	require.Nil(t, f.submit(batch).GetFailure())
 	id := graphstore.GraphNodeID{Workspace: f.workspace, Node: private.ID}
 	_, err := f.graph.RequestPurge(t.Context(), id)
-	require.True(t, fault.Is(err, fault.Conflict), "it stands: %v", err)
-	require.NoError(t, f.graph.PurgeNode(t.Context(), id), "of one that stands it does nothing")
+	require.True(t, fault.Is(err, fault.Conflict), "the node is not deleted: %v", err)
+	require.NoError(t, f.graph.PurgeNode(t.Context(), id), "a live node is not purged")
 	require.Contains(t, f.tablesContaining(secret), "nodes")
 
 	deletion := f.do(graph.DeleteNode{ID: private.ID})

@@ -61,7 +61,7 @@ func TestNodesThatWereDeletedLongAgoArePurged(t *testing.T) {
 	require.Eventually(t, func() bool { return w.nodeContents(asked) == purged }, waitTimeout, 20*time.Millisecond)
 	time.Sleep(200 * time.Millisecond)
 	stop()
-	require.Equal(t, "Quintus 0", w.nodeContents(old), "by default they are kept for ever")
+	require.Equal(t, "Quintus 0", w.nodeContents(old), "by default they are kept permanently")
 
 	w.run(w.newRunner(func(d *maintenance.Deps) {
 		d.Config.GraphEvery, d.Config.PurgeEvery = 20*time.Millisecond, 20*time.Millisecond

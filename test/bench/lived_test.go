@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"math"
 	"os"
 	"strconv"
 	"testing"
@@ -108,9 +107,6 @@ func (l *lived) compareIngest(s livedShape) {
 			Points: max(points, int64(s.batch), int64(s.size.Series)), Batch: s.batch, Callers: s.callers, Format: s.format,
 			Prepared: true, SkipFreshness: true, Values: load.ValuesGauge, Interval: time.Second, Start: l.month(),
 		}
-		if s.format == load.FormatWideLines {
-			plan.Points = max(plan.Points, 10_000)
-		}
 		ours := l.load(fleet, plan)
 		l.idle()
 		l.note(s.name, "livegraph", turn, ours, ours)
@@ -118,7 +114,7 @@ func (l *lived) compareIngest(s livedShape) {
 			l.r.Add("livegraph/"+s.name+"/memory", "MiB", ours.peak)
 		}
 		for _, other := range l.rivals {
-			if to, bodies := l.livedBodies(other, s, fleet, plan); to != "" {
+			if to, bodies := l.bodiesFor(other, s.size, fleet, plan); to != "" {
 				c := comparison{name: s.name, perLine: s.perLine}
 				l.note(s.name, other.Name, turn, l.sendTo(other, c, fleet, plan, to, bodies), ours)
 			}
@@ -142,45 +138,4 @@ func (l *lived) note(shape, name string, turn int, o, ours outcome) {
 func (l *lived) month() time.Time {
 	l.months++
 	return month(l.months)
-}
-
-// livedBodies returns the address of a peer for a shape, and the bodies; "" if the peer has no
-// such format.
-func (l *lived) livedBodies(
-	other *rival.Rival, s livedShape, fleet *load.Fleet, plan load.Plan,
-) (to string, bodies [][]byte) {
-	l.b.Helper()
-	if s.format != load.FormatSeries {
-		bodies, err := fleet.Bodies(plan)
-		require.NoError(l.b, err)
-		return other.Lines, bodies
-	}
-	if other.Series == "" {
-		return "", nil
-	}
-	return other.Series, rivalSeriesBodies(fleet, s.size, plan)
-}
-
-// rivalSeriesBodies returns the points of a plan as JSON series in a peer's format: the same series,
-// as many points a request.
-func rivalSeriesBodies(fleet *load.Fleet, size load.Size, plan load.Plan) (bodies [][]byte) {
-	width := min(size.Series, plan.Batch)
-	each := plan.Batch / width
-	names := fleet.Measurements()
-	times, values := make([]int64, each), make([]float64, each)
-	requests := int(math.Ceil(float64(plan.Points) / float64(width*each)))
-	groups := size.Series / width
-	for n := range requests {
-		var body []byte
-		first, step := n%groups*width, int64(n/groups*each)
-		for series := first; series < first+width; series++ {
-			for i := range each {
-				times[i] = plan.Start.Add(time.Duration(step+int64(i)) * plan.Interval).UnixMilli()
-				values[i] = plan.Values.At(series, step+int64(i))
-			}
-			body = rival.SeriesBody(body, names[series%len(names)], series/len(names), times, values)
-		}
-		bodies = append(bodies, body)
-	}
-	return bodies
 }

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	livedRounds = 15              // of each query
-	livedPause  = time.Minute     // from the last point until the first query
-	livedHours  = 5 * time.Hour   // range of the longer queries
-	livedSlack  = time.Second * 1 // between points
+	livedRounds   = 15            // of each query
+	livedPause    = time.Minute   // from the last point until the first query
+	livedHours    = 5 * time.Hour // range of the longer queries
+	livedInterval = time.Second   // between points
 )
 
 // livedQuery is one question: to Livegraph a path, to VictoriaMetrics a query of MetricsQL.
@@ -45,7 +45,7 @@ func (l *lived) compareQueries() {
 	fleet := l.fleet("asked", livedThousand)
 	plan := load.Plan{
 		Points: 20_000_000, Batch: 10_000, Callers: 4, Format: load.FormatLines, Prepared: true, SkipFreshness: true,
-		Values: load.ValuesGauge, Interval: livedSlack, Start: l.month(),
+		Values: load.ValuesGauge, Interval: livedInterval, Start: l.month(),
 	}
 	l.load(fleet, plan)
 	bodies, err := fleet.Bodies(plan)
@@ -125,12 +125,12 @@ func (q livedQuery) victoria() string {
 	seconds := func(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 	if q.step == 0 {
 		return "/api/v1/query?" + url.Values{
-			"query": {q.metrics}, "time": {seconds(q.to.Add(-livedSlack))}, "nocache": {"1"},
+			"query": {q.metrics}, "time": {seconds(q.to.Add(-livedInterval))}, "nocache": {"1"},
 		}.Encode()
 	}
-	moved := q.step - livedSlack
+	moved := q.step - livedInterval
 	return "/api/v1/query_range?" + url.Values{
-		"query": {q.metrics}, "start": {seconds(q.from.Add(moved))}, "end": {seconds(q.to.Add(-livedSlack))},
+		"query": {q.metrics}, "start": {seconds(q.from.Add(moved))}, "end": {seconds(q.to.Add(-livedInterval))},
 		"step": {strconv.FormatInt(int64(q.step/time.Second), 10)}, "nocache": {"1"},
 	}.Encode()
 }

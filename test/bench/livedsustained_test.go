@@ -83,7 +83,7 @@ func (l *lived) sustain(format load.Format) {
 	l.note(name, "livegraph", 1, ours, ours)
 	l.r.Add("livegraph/"+name+"/memory", "MiB", ours.peak)
 	for _, other := range l.rivals {
-		to, bodies := l.livedBodies(other, livedShape{format: format, size: livedThousand}, fleet, plan)
+		to, bodies := l.bodiesFor(other, livedThousand, fleet, plan)
 		if to == "" {
 			continue
 		}

@@ -71,7 +71,7 @@ func BenchmarkRivals(b *testing.B) {
 			}
 			add("livegraph", ours)
 			for _, other := range rivals {
-				if address, bodies := t.bodiesFor(other, c, fleet, plan); address != "" {
+				if address, bodies := t.bodiesFor(other, size, fleet, plan); address != "" {
 					add(other.Name, t.sendTo(other, c, fleet, plan, address, bodies))
 				}
 			}
@@ -103,13 +103,13 @@ func (t *target) rivals(r *record.Recorder) (started []*rival.Rival) {
 	return started
 }
 
-// bodiesFor returns the URL to which a store accepts the points of a comparison, and the bodies. The
-// URL is "" if the store has no such format.
+// bodiesFor returns the URL at which a store accepts a plan's points, and the bodies. The URL is ""
+// if the store has no such format.
 func (t *target) bodiesFor(
-	other *rival.Rival, c comparison, fleet *load.Fleet, plan load.Plan,
+	other *rival.Rival, size load.Size, fleet *load.Fleet, plan load.Plan,
 ) (address string, bodies [][]byte) {
 	t.b.Helper()
-	if c.format != load.FormatSeries {
+	if plan.Format != load.FormatSeries {
 		bodies, err := fleet.Bodies(plan)
 		require.NoError(t.b, err)
 		return other.Lines, bodies
@@ -117,22 +117,30 @@ func (t *target) bodiesFor(
 	if other.Series == "" {
 		return "", nil
 	}
-	each := plan.Batch / rivalSeries
-	measurement := fleet.Measurements()[0]
+	return other.Series, seriesBodies(size, fleet.Measurements(), plan)
+}
+
+// seriesBodies returns the points of a plan as JSON series in a peer's format: the same series, and
+// as many points a request.
+func seriesBodies(size load.Size, measurements []string, plan load.Plan) (bodies [][]byte) {
+	width := min(size.Series, plan.Batch)
+	each, groups := plan.Batch/width, size.Series/width
 	times, values := make([]int64, each), make([]float64, each)
-	for first := int64(0); first*rivalSeries < plan.Points; first += int64(each) {
+	for n := 0; int64(n)*int64(width*each) < plan.Points; n++ {
 		var body []byte
-		for series := range rivalSeries {
+		first, step := n%groups*width, int64(n/groups*each)
+		for series := first; series < first+width; series++ {
 			for i := range each {
-				step := first + int64(i)
-				times[i] = plan.Start.Add(time.Duration(step) * plan.Interval).UnixMilli()
-				values[i] = plan.Values.At(series, step)
+				times[i] = plan.Start.Add(time.Duration(step+int64(i)) * plan.Interval).UnixMilli()
+				values[i] = plan.Values.At(series, step+int64(i))
 			}
-			body = rival.SeriesBody(body, measurement, series, times, values)
+			body = rival.SeriesBody(
+				body, measurements[series%len(measurements)], series/len(measurements), times, values,
+			)
 		}
 		bodies = append(bodies, body)
 	}
-	return other.Series, bodies
+	return bodies
 }
 
 // sendTo runs one load on another store.

@@ -120,6 +120,7 @@ func (s *Server) Crash() {
 func (s *Server) Pause() {
 	s.t.Helper()
 	require.NoError(s.t, s.cmd.Process.Signal(syscall.SIGSTOP))
+	testenv.AwaitStopped(s.t, s.PID())
 }
 
 // Resume continues a paused process.
