@@ -93,34 +93,39 @@ func (l *lived) idle() {
 	l.settle()
 }
 
-// compareIngest sends the turns of one shape. The first turn warms up.
+// compareIngest sends the turns of one shape to Livegraph, and then the same points to each peer. The
+// first turn warms up. Rollups of a turn may run during the next one, as they do in use.
 func (l *lived) compareIngest(s livedShape) {
 	l.b.Helper()
 	fleet := l.fleet("lived-"+s.name, s.size)
+	defer fleet.Close()
 	l.idle()
-	for turn := range s.turns + 1 {
+	plans := make([]load.Plan, s.turns+1)
+	ours := make([]outcome, len(plans))
+	for turn := range plans {
 		points := int64(float64(s.points) * l.share)
 		if turn == 0 {
 			points /= 5
 		}
-		plan := load.Plan{
+		plans[turn] = load.Plan{
 			Points: max(points, int64(s.batch), int64(s.size.Series)), Batch: s.batch, Callers: s.callers, Format: s.format,
 			Prepared: true, SkipFreshness: true, Values: load.ValuesGauge, Interval: time.Second, Start: l.month(),
 		}
-		ours := l.load(fleet, plan)
-		l.idle()
-		l.note(s.name, "livegraph", turn, ours, ours)
+		ours[turn] = l.load(fleet, plans[turn])
+		l.note(s.name, "livegraph", turn, ours[turn], ours[turn])
 		if turn > 0 {
-			l.r.Add("livegraph/"+s.name+"/memory", "MiB", ours.peak)
+			l.r.Add("livegraph/"+s.name+"/memory", "MiB", ours[turn].peak)
 		}
+	}
+	l.idle()
+	for turn, plan := range plans {
 		for _, other := range l.rivals {
 			if to, bodies := l.bodiesFor(other, s.size, fleet, plan); to != "" {
 				c := comparison{name: s.name, perLine: s.perLine}
-				l.note(s.name, other.Name, turn, l.sendTo(other, c, fleet, plan, to, bodies), ours)
+				l.note(s.name, other.Name, turn, l.sendTo(other, c, fleet, plan, to, bodies), ours[turn])
 			}
 		}
 	}
-	fleet.Close()
 }
 
 // note records one outcome of a turn and its ratio to Livegraph's.

@@ -101,8 +101,12 @@ func (r *Rival) PID() int { return r.cmd.Process.Pid }
 // Pause pauses the process, so that others have the machine to themselves. Wake resumes it.
 func (r *Rival) Pause() error { return r.cmd.Process.Signal(syscall.SIGSTOP) }
 
-// Resume resumes a paused process.
-func (r *Rival) Resume() error { return r.cmd.Process.Signal(syscall.SIGCONT) }
+// Resume resumes a paused process. Connections of before the pause are not used again: the process
+// may close them at once, because they were idle for longer than it allows.
+func (r *Rival) Resume() error {
+	r.client.CloseIdleConnections()
+	return r.cmd.Process.Signal(syscall.SIGCONT)
+}
 
 // Send posts the bodies with the given number of concurrent callers and waits for all answers.
 func (r *Rival) Send(ctx context.Context, to string, bodies [][]byte, callers int) error {
