@@ -49,6 +49,7 @@ type DB struct {
 	bulk      driver.Conn // for inserts of points, see bulkConns
 	options   *ch.Options // for the connections of migrations
 	send      sendFunc    // sends rows over the protocol of the options
+	fetch     fetchFunc   // reads blocks of rows over the same protocol
 	metrics   *Metrics
 	files     *tlsconfig.Client // see Verified; may be nil
 	tracer    tracing.Tracer
@@ -80,9 +81,9 @@ func Open(ctx context.Context, address string, opts ...Option) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.options, db.send = options, sendBatch
+	db.options, db.send, db.fetch = options, sendBatch, fetchRows
 	if options.Protocol == ch.HTTP {
-		db.send = sendBody
+		db.send, db.fetch = sendBody, fetchBody
 	}
 	bulkOptions := *options
 	bulkOptions.MaxOpenConns, bulkOptions.MaxIdleConns = bulkConns, bulkIdleConns

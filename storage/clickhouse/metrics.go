@@ -76,8 +76,10 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
 	rows     *prometheus.CounterVec
-	// aggregates counts queries by the tables that they read.
+	// aggregates counts queries by the tables that they read, and repeated those that were repeated
+	// with FINAL.
 	aggregates        *prometheus.CounterVec
+	repeated          prometheus.Counter
 	parts             *prometheus.GaugeVec
 	bytes             *prometheus.GaugeVec
 	maxPartitionParts prometheus.Gauge
@@ -117,6 +119,11 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 			Help: "Total number of aggregating queries by source: rollup_1h, rollup_1m (both with points where rollups do not " +
 				"apply), raw (only points).",
 		}, []string{"source"}),
+		repeated: factory.NewCounter(prometheus.CounterOpts{
+			Name: "livegraph_query_repeated_total",
+			Help: "Total number of aggregating queries that ran a second time, with FINAL, because points may have several " +
+				"rows: points that arrived out of order, again, or were overwritten.",
+		}),
 		parts: byTable("livegraph_clickhouse_parts", "Number of active parts by table, measured every 30 seconds."),
 		bytes: byTable("livegraph_clickhouse_table_bytes", "Size of the active parts on disk by table, in bytes."),
 		maxPartitionParts: gauge(
@@ -149,6 +156,9 @@ const SourcePoints = "raw"
 // CountAggregate counts an aggregate by the source that it is read from: SourcePoints,
 // TableMinutes or TableHours.
 func (db *DB) CountAggregate(source string) { db.metrics.aggregates.WithLabelValues(source).Inc() }
+
+// CountRepeated counts an aggregate that is repeated with FINAL.
+func (db *DB) CountRepeated() { db.metrics.repeated.Inc() }
 
 // Observe records a finished operation.
 func (db *DB) Observe(operation string, began time.Time, err error) {

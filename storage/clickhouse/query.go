@@ -6,14 +6,17 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/tracing"
+	"github.com/livegraph/livegraph/storage/clickhouse/native"
 )
 
 // Tables of points. The kind of a series determines its table.
@@ -75,6 +78,91 @@ func (db *DB) Query(
 		}
 	}
 	return classifyError(ctx, rows.Err())
+}
+
+// blockRows is the number of rows of a block that is collected from single rows.
+const blockRows = 10_000
+
+// QueryBlocks runs a statement and calls each for every block of its rows. columns are the names
+// and types of the columns of the result. It is for results of many rows: it reads a column at a
+// time, where Query converts every value of every row. The rules for input are those of Query.
+func (db *DB) QueryBlocks(
+	ctx context.Context, operation, statement string, parameters ch.Parameters, columns []ch.ColumnNameAndType,
+	each func(*native.Block) error,
+) (err error) {
+	defer func(began time.Time) { db.metrics.observe(operation, began, 0, err) }(time.Now())
+	ctx, span := db.start(ctx, operation)
+	defer func() { tracing.End(span, err) }()
+	options := []ch.QueryOption{ch.WithSettings(settings())}
+	if len(parameters) > 0 {
+		options = append(options, ch.WithParameters(parameters))
+	}
+	return classifyError(ctx, db.fetch(ch.Context(ctx, options...), db.reads, statement, columns, each))
+}
+
+// fetchFunc reads the blocks of a result over one of the protocols.
+type fetchFunc func(
+	ctx context.Context, conn driver.Conn, statement string, columns []ch.ColumnNameAndType,
+	each func(*native.Block) error,
+) error
+
+// fetchBody reads the body of a response of ClickHouse's HTTP interface.
+func fetchBody(
+	ctx context.Context, conn driver.Conn, statement string, columns []ch.ColumnNameAndType,
+	each func(*native.Block) error,
+) error {
+	body, err := conn.QueryFormat(ctx, "Native", statement)
+	if err != nil {
+		return fmt.Errorf("querying: %w", err)
+	}
+	defer func() { _ = body.Close() }() // Next returns its errors
+	blocks := native.NewReader(body, columns)
+	for {
+		b, err := blocks.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = each(b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// fetchRows collects blocks from the rows of the native protocol, for which the driver has no call
+// that returns blocks.
+func fetchRows(
+	ctx context.Context, conn driver.Conn, statement string, columns []ch.ColumnNameAndType,
+	each func(*native.Block) error,
+) error {
+	rows, err := conn.Query(ctx, statement)
+	if err != nil {
+		return fmt.Errorf("querying: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // rows.Err returns its error
+	b := native.NewBlock(columns)
+	targets := b.Targets()
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return fmt.Errorf("reading a row: %w", err)
+		}
+		if b.Keep(); b.Rows() == blockRows {
+			if err := each(b); err != nil {
+				return err
+			}
+			b = native.NewBlock(columns)
+			targets = b.Targets()
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("reading rows: %w", err)
+	}
+	if b.Rows() == 0 {
+		return nil
+	}
+	return each(b)
 }
 
 // classifyError returns the error of a query with its kind: Timeout if the query took too

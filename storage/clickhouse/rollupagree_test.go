@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -124,6 +125,9 @@ func (r *rollupFixture) randomQuery(random *rand.Rand, series int, span int64) t
 		}
 	}
 	q := timeseries.AggregateQuery{Range: all, Functions: rollupFunctions}
+	if random.IntN(3) == 0 {
+		q.Functions = append(slices.Clone(rollupFunctions), timeseries.Rate, timeseries.Delta)
+	}
 	for i := range series {
 		if random.IntN(4) > 0 {
 			q.Series, q.Groups = append(q.Series, id(i)), append(q.Groups, random.IntN(3))

@@ -142,3 +142,62 @@ func BenchmarkRolledDashboards(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkDashboardsOfPoints queries hours of 1,000 series at 1 Hz before there are rollups: with
+// FINAL, and by part. The points are stored as the consumer does under load, ten minutes of all
+// series in each insert.
+func BenchmarkDashboardsOfPoints(b *testing.B) {
+	if b.N > 1 {
+		b.Skip("one iteration is enough: -benchtime 1x")
+	}
+	const series, inserts, rounds = 1000, 33, 10
+	db, address := open(b)
+	for n := range inserts {
+		testenv.QueryClickHouse(
+			b, address,
+			fmt.Sprintf(`INSERT INTO points SELECT (intDiv(number, 600) + 1) * 11400714819323198485,
+			fromUnixTimestamp64Micro(toInt64(%d) + (%d + number %% 600) * 1000000),
+			round(20 + 5 * sin(number / 977) + (rand() %% 1000) / 1000, 2), 1 FROM numbers(%d) ORDER BY 1, 2
+			SETTINGS optimize_on_insert = 0`,
+				int64(t0), n*600, 600*series),
+		)
+	}
+	require.Eventually(b, func() bool {
+		return testenv.QueryClickHouse(b, address, "SELECT count() FROM system.merges") == "0"
+	}, time.Minute, time.Second)
+	from, to := int64(t0), int64(t0)+5*3600*second
+	for _, q := range []struct {
+		name     string
+		series   int
+		groups   int
+		step     time.Duration
+		function timeseries.Function
+	}{
+		{"avg-1m", 100, 100, time.Minute, timeseries.Avg}, {"max-10s", 100, 100, 10 * time.Second, timeseries.Max},
+		{"rate-1m", 100, 100, time.Minute, timeseries.Rate}, {"all-avg-1m", series, 1, time.Minute, timeseries.Avg},
+		{"last-1h", 100, 100, time.Hour, timeseries.Last},
+	} {
+		ask := timeseries.AggregateQuery{
+			Range: timeseries.Range{FromUS: from, ToUS: to}, Limit: 1_000_000,
+			Grid: timeseries.NewGrid(q.step, time.UTC, from, to), Functions: []timeseries.Function{q.function},
+		}
+		for s := range q.series {
+			ask.Series = append(ask.Series, uint64(s+1)*11400714819323198485)
+			ask.Groups = append(ask.Groups, s%q.groups)
+		}
+		for _, final := range []bool{true, false} {
+			ask.PointsOnly = final
+			var times []time.Duration
+			for range rounds {
+				began := time.Now()
+				found, _, err := timeseries.New(db).Aggregate(b.Context(), ask)
+				require.NoError(b, err)
+				require.Len(b, found, q.groups)
+				times = append(times, time.Since(began))
+			}
+			slices.Sort(times)
+			how := map[bool]string{true: "final", false: "by-part"}[final]
+			b.ReportMetric(float64(times[rounds/2].Microseconds())/1000, q.name+"-"+how+"-p50-ms")
+		}
+	}
+}

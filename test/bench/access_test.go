@@ -47,12 +47,12 @@ type endpoint struct {
 	otherWorkspace func(*testing.B) *endpoint // returns the same handlers in another workspace
 }
 
-// settle waits until the background work of requests is done, so that it is counted with them only.
+// settle waits until the background work of requests is done, so that later measurements exclude it.
 func (e *endpoint) settle(b *testing.B) {
 	b.Helper()
 	deadline := time.Now().Add(settleLimit)
 	for e.pending != nil && e.pending() > 0 {
-		require.True(b, time.Now().Before(deadline), "the uses of keys are not sent on")
+		require.True(b, time.Now().Before(deadline), "audit records are not sent to Kafka")
 		time.Sleep(10 * time.Millisecond)
 	}
 }
@@ -92,7 +92,10 @@ func BenchmarkAccess(b *testing.B) {
 				r.Add(name+plan+"-cpu", "cpu-ns/point", 1e9*(took[i].cpu-plain.cpu))
 			}
 		}
-		r.Logf("turn %d of %d: a request of nothing %.3f ms, without %.3f ms", turn, accessTurns, asked[0].p50, asked[1].p50)
+		r.Logf(
+			"turn %d of %d: empty route %.3f ms, without key, limit and audit %.3f ms", turn, accessTurns, asked[0].p50,
+			asked[1].p50,
+		)
 	}
 	r.Save()
 }
@@ -114,7 +117,7 @@ func withAccessControl(b *testing.B, limit *int64) *endpoint {
 	b.Helper()
 	live, audit := &contract.LiveData{}, &contract.Audit{LogOnly: true}
 	cfg := contract.Config()
-	cfg.RefusalsPerSecond, cfg.AuthFailuresPerMinute = 10, 1200 // as by default
+	cfg.RefusalsPerSecond, cfg.AuthFailuresPerMinute = 10, 1200 // the defaults
 	s := contract.StartWith(b, cfg, contract.WithRedisLimits(testenv.Redis(b)), audit.Group, live.Group, emptyRoute)
 	w, err := s.DB.CreateWorkspace(b.Context(), access.Workspace{
 		Name: "limited", Plan: "enterprise", Mode: apikey.Live, PerMinute: limit, PerDay: limit,
@@ -134,7 +137,7 @@ func withAccessControl(b *testing.B, limit *int64) *endpoint {
 	return e
 }
 
-// withoutAccessControl returns handlers that production does not have: without key, limit and audit.
+// withoutAccessControl returns the handlers without key, limit and audit. Production has no such handlers.
 func withoutAccessControl(b *testing.B) *endpoint {
 	b.Helper()
 	live := &contract.LiveData{}

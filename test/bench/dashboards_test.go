@@ -104,14 +104,14 @@ func (d *dashboards) fill(r *record.Recorder) {
 	d.day, d.month, d.wide = d.sources("day", daySources), d.sources("month", monthSources), d.sources(
 		"wide", wideSeries/seriesASource,
 	)
-	r.Logf("a day of %d series, a month of %d", daySources*seriesASource, monthSources*seriesASource)
+	r.Logf("loading a day of %d series and a month of %d series", daySources*seriesASource, monthSources*seriesASource)
 	d.send(d.day, daySources*seriesASource, daySources*seriesASource*180, dayInterval, d.end.AddDate(0, 0, -1), d.end)
 	d.send(
 		d.month, monthSources*seriesASource, monthSources*seriesASource*360, monthInterval, d.end.AddDate(0, 0, -30), d.end,
 	)
-	r.Logf("all %d series for %s", wideSeries, wideLoading)
+	r.Logf("loading %d series for %s", wideSeries, wideLoading)
 	d.sendHours(r, d.wide, wideSeries, wideBatch, wideInterval, wideLoading)
-	r.Logf("rollups")
+	r.Logf("waiting for rollups")
 	d.rolledUp()
 	d.settle()
 }
@@ -152,7 +152,7 @@ func (d *dashboards) sendHours(
 // statement, and as JSON, one page of 100 and all pages in sequence.
 func (d *dashboards) latest(r *record.Recorder) {
 	d.b.Helper()
-	r.Logf("latest")
+	r.Logf("latest points of 10,000 series")
 	const limit = 10_000
 	sources := slices.Concat(d.day.Sources(), d.month.Sources(), d.wide.Sources()) // in the order of the pages
 	statements := d.latestHandwritten(sources[:limit/seriesASource])

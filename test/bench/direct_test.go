@@ -23,7 +23,7 @@ import (
 
 // direct is the baseline: it inserts the same sorted points into a table with the same definition in
 // the same engine. It uses batches of clickhouse-go, filled by columns, with the service's options and
-// settings; or, to measure the maximum of ClickHouse, the service's own writer, which sends columns
+// settings; or, to measure the maximum throughput of ClickHouse, the service's own writer, which sends columns
 // without copying them.
 type direct struct {
 	t      *target

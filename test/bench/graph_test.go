@@ -46,7 +46,7 @@ func BenchmarkCommands(b *testing.B) {
 		from := g.sequence()
 		single := g.singles(manyCallers, 30_000)
 		grouped, alone := rows.write(from), rows.writeEach(from)
-		r.Logf("turn %d of %d: %.0f commands/s by %d callers, their rows alone %.0f/s, in a transaction each %.0f/s",
+		r.Logf("turn %d of %d: %.0f commands/s by %d callers, rows only %.0f/s, one transaction per command %.0f/s",
 			turn+1, turns, single.perSecond(), manyCallers, grouped, alone)
 		r.Add("single/service", "commands/s", single.perSecond())
 		r.Add("single/rows", "commands/s", grouped)
@@ -60,14 +60,14 @@ func BenchmarkCommands(b *testing.B) {
 		batches := g.batches(4, 100)
 		grouped := rows.write(from)
 		r.Logf(
-			"turn %d of %d: %.0f commands/s in batches of %d, their rows alone %.0f/s", turn+1, turns, batches.perSecond(),
+			"turn %d of %d: %.0f commands/s in batches of %d, rows only %.0f/s", turn+1, turns, batches.perSecond(),
 			commandsPerBatch, grouped*commandsPerBatch,
 		)
 		r.Add("batch/service", "commands/s", batches.perSecond())
 		r.Add("batch/rows", "commands/s", grouped*commandsPerBatch)
 		r.Add("batch/of-rows", "ratio", batches.perSecond()/(grouped*commandsPerBatch))
 	}
-	r.Logf("beside the role embeddings")
+	r.Logf("with the role embeddings")
 	t.restart(quiet)
 	for range turns {
 		r.Add("indexed/single", "commands/s", g.singles(manyCallers, 15_000).perSecond())
@@ -77,18 +77,18 @@ func BenchmarkCommands(b *testing.B) {
 	t.restart(slices.Concat(quiet, withoutSearch))
 	const large = 1_000_000
 	for have := rows.count("nodes"); have < large; have = rows.count("nodes") {
-		r.Logf("%d nodes of %d", have, large)
+		r.Logf("%d of %d nodes", have, large)
 		g.batches(4, min(100, int(large-have+commandsPerBatch-1)/commandsPerBatch))
 	}
 	t.settlePostgres()
 	r.Logf("undo and redo with a million nodes")
 	g.addPercentiles(r, "undo/large/", g.undoRedo(2000))
-	r.Logf("a node with %d edges", hubEdges)
+	r.Logf("delete and undo of a node with %d edges", hubEdges)
 	g.hub(r)
 	r.Save()
 }
 
-// quiet disables the log of requests.
+// quiet disables the request log.
 var quiet = []string{"--log-level", "warn"}
 
 // restart restarts the server with other arguments and the same data, and waits until Postgres is
@@ -128,7 +128,7 @@ func (g *graphLoad) addPercentiles(r *record.Recorder, prefix string, result gra
 	}
 }
 
-// run sends n requests by concurrent callers. body returns the path and the body of the next request.
+// run sends n requests from concurrent callers. body returns the path and the body of the next request.
 func (g *graphLoad) run(callers, n, commandsEach int, body func() (path, body string)) graphResult {
 	g.t.b.Helper()
 	times := make([]time.Duration, n)
@@ -165,7 +165,7 @@ func (g *graphLoad) post(path, body string) error {
 	request.Header.Set("Authorization", "Bearer "+g.t.First.AdminKey)
 	request.Header.Set("X-Workspace-Id", g.t.First.WorkspaceID)
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Prefer", "wait=30") // a deletion of many edges
+	request.Header.Set("Prefer", "wait=30") // for the deletion of many edges
 	response, err := g.http.Do(request)
 	if err != nil {
 		return err
@@ -201,7 +201,7 @@ func (g *graphLoad) batches(callers, n int) graphResult {
 	})
 }
 
-// undoRedo undoes and redoes the last command alternately, by one caller.
+// undoRedo undoes and redoes the last command alternately, from one caller.
 func (g *graphLoad) undoRedo(n int) graphResult {
 	g.t.b.Helper()
 	if err := g.post("/api/commands/execute", g.createNode()); err != nil {

@@ -59,7 +59,7 @@ func BenchmarkGraphReads(b *testing.B) {
 	t := start(b, withoutSearch...)
 	r.Engines(t.engines())
 	r.Add("buffers", "MiB", float64(t.askPostgres("SELECT pg_size_bytes(current_setting('shared_buffers'))")>>20))
-	r.Logf("making %d nodes and %d edges", graphdata.LargeNodes, graphdata.LargeEdges)
+	r.Logf("creating %d nodes and %d edges", graphdata.LargeNodes, graphdata.LargeEdges)
 	conn, err := pgx.Connect(b.Context(), t.RunFile().PostgresURL)
 	require.NoError(b, err)
 	require.NoError(b, graphdata.Fill(

@@ -29,7 +29,7 @@ func BenchmarkHertz(b *testing.B) {
 	r.Add("free", "GB", float64(disk.Bavail)*float64(disk.Bsize)/1e9)
 
 	f := d.sources("hertz", hertzSeries/seriesASource)
-	r.Logf("%d series at 1 Hz for %s", hertzSeries, hertzLoading)
+	r.Logf("loading %d series at 1 Hz for %s", hertzSeries, hertzLoading)
 	began := time.Now()
 	loaded, length := d.sendHours(r, f, hertzSeries, hertzBatch, time.Second, hertzLoading)
 	day := hertzDay / float64(loaded) // factor from the loaded points to the whole day
@@ -37,7 +37,7 @@ func BenchmarkHertz(b *testing.B) {
 	r.Add("visible", "points/s", float64(loaded)/took)
 	r.Add("day/loading", "s", took*day)
 	log := float64(d.logBytes())
-	r.Logf("rollups")
+	r.Logf("waiting for rollups")
 	d.rolledUp()
 	r.Add("day/rollups", "s", time.Since(began).Seconds()*day)
 	d.settle()

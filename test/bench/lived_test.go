@@ -13,14 +13,14 @@ import (
 	"github.com/livegraph/livegraph/test/bench/rival"
 )
 
-// livedShape is one way in which users send points.
+// livedShape describes one way in which users send points.
 type livedShape struct {
 	name    string
 	format  load.Format
 	size    load.Size
-	batch   int // points a request
+	batch   int // points per request
 	callers int
-	points  int64 // a turn
+	points  int64 // per turn
 	perLine int64
 	turns   int
 }
@@ -44,7 +44,7 @@ var livedShapes = []livedShape{
 }
 
 // livedShare is the environment variable that scales the points of each turn and the
-// sustained time, for trying the benchmark: 0.01 is a hundredth.
+// sustained time, for trial runs: 0.01 is a hundredth.
 const livedShare = "LIVEGRAPH_BENCH_SHARE"
 
 func share(b *testing.B) float64 {
@@ -59,16 +59,16 @@ func share(b *testing.B) float64 {
 	return value
 }
 
-// lived is a server with default settings and the peers that get the same points and queries.
+// lived is a server with default settings and the peers that receive the same points and queries.
 type lived struct {
 	*dashboards
 	r      *record.Recorder
 	rivals []*rival.Rival
 	share  float64
-	months int // turns so far: each has a month of its own
+	months int // turns so far: each has its own month
 }
 
-// BenchmarkLived measures the shapes of daily use with default settings: rollups, merges, audit,
+// BenchmarkLived measures the load shapes of daily use with default settings: rollups, merges, audit,
 // request log and limits are on. Each turn is sent to Livegraph and to the peers, and each clock
 // stops when a query finds every point. Queries and sustained loads follow.
 func BenchmarkLived(b *testing.B) {
@@ -86,7 +86,8 @@ func BenchmarkLived(b *testing.B) {
 	r.Save()
 }
 
-// idle waits until Livegraph has finished what it defers, so that a peer's turn has the machine.
+// idle waits until Livegraph has finished its deferred work, so that a peer's turn has the machine to
+// itself.
 func (l *lived) idle() {
 	l.b.Helper()
 	l.rolledUp()
@@ -94,7 +95,7 @@ func (l *lived) idle() {
 }
 
 // compareIngest sends the turns of one shape to Livegraph, and then the same points to each peer. The
-// first turn warms up. Rollups of a turn may run during the next one, as they do in use.
+// first turn warms up. Rollups of a turn may run during the next one, as in production.
 func (l *lived) compareIngest(s livedShape) {
 	l.b.Helper()
 	fleet := l.fleet("lived-"+s.name, s.size)

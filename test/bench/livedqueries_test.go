@@ -23,7 +23,7 @@ const (
 	livedInterval = time.Second   // between points
 )
 
-// livedQuery is one question: to Livegraph a path, to VictoriaMetrics a query of MetricsQL.
+// livedQuery is one query: a path of Livegraph's API and a MetricsQL query for VictoriaMetrics.
 type livedQuery struct {
 	name     string
 	path     string
@@ -33,7 +33,7 @@ type livedQuery struct {
 	from, to time.Time
 }
 
-// compareQueries loads five hours and more of 1,000 series at 1 Hz, waits a minute, and sends each
+// compareQueries loads more than five hours of 1,000 series at 1 Hz, waits a minute, and sends each
 // query in turn to both servers.
 func (l *lived) compareQueries() {
 	l.b.Helper()
@@ -119,8 +119,9 @@ func (l *lived) compareQuery(victoria *rival.Rival, q livedQuery) {
 	l.r.Add("query/"+q.name+"/ratio", "ratio", p50(ours)/p50(theirs))
 }
 
-// victoria returns the query's path with its parameters. A window of VictoriaMetrics ends with its
-// time, a bucket of Livegraph begins with it: the times are moved to hold the same points.
+// victoria returns the path and the parameters of the MetricsQL query. The time of a window is its end
+// in VictoriaMetrics, the time of a bucket is its start in Livegraph, so the times are shifted until
+// both contain the same points.
 func (q livedQuery) victoria() string {
 	seconds := func(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 	if q.step == 0 {
@@ -135,8 +136,8 @@ func (q livedQuery) victoria() string {
 	}.Encode()
 }
 
-// sameSeries requires that both answers have as many series and points, and the same values where
-// the functions are the same.
+// sameSeries requires that both answers have the same number of series and points, and the same values
+// if the functions are the same.
 func (l *lived) sameSeries(q livedQuery, ours, theirs []byte) {
 	l.b.Helper()
 	var answer struct {

@@ -20,12 +20,12 @@ const (
 	sustainedTime    = 10 * time.Minute
 	sustainedBatch   = 10_000
 	sustainedCallers = 4
-	sustainedBodies  = 200 // sent again and again with later times
+	sustainedBodies  = 200 // sent repeatedly, with later times
 	sustainedSteps   = sustainedBatch / 1000
 )
 
-// stampDigits matches a time in milliseconds of the years 2017 to 2033. No value of the load has
-// so many digits before the decimal point.
+// stampDigits matches a time in milliseconds of the years 2017 to 2033. No value of the load has as
+// many digits before the decimal point.
 var stampDigits = regexp.MustCompile(`[ \[,](1[5-9]\d{11})`)
 
 // restamped is a request whose times can be overwritten in place.
@@ -46,7 +46,7 @@ func newRestamped(b require.TestingT, body []byte) restamped {
 	return r
 }
 
-// at writes the request into buffer with all times later by a delay.
+// at writes the request to buffer, with all times shifted by a delay.
 func (r restamped) at(buffer []byte, later time.Duration) []byte {
 	buffer = append(buffer[:0], r.body...)
 	for i, offset := range r.offsets {
@@ -68,7 +68,7 @@ func (l *lived) sustain(format load.Format) {
 		Points: sustainedBodies * sustainedBatch, Batch: sustainedBatch, Callers: sustainedCallers, Format: format,
 		Values: load.ValuesGauge, Interval: time.Second, Start: l.month(),
 	}
-	l.months += 2 // ten minutes of points may reach into the second month
+	l.months += 2 // ten minutes of points may extend into the second month
 	name := "sustained-" + string(format)
 	l.idle()
 	l.resetPeak()
@@ -102,8 +102,8 @@ func (l *lived) sustain(format load.Format) {
 	}
 }
 
-// sendFor sends the bodies in turn, each time later, until the time is over and all are visible.
-// It returns the seconds and the number of points.
+// sendFor sends the bodies in turn, with later times in each cycle, until the time has elapsed, and
+// waits until all points are visible. It returns the elapsed seconds and the number of points.
 func (l *lived) sendFor(
 	bodies [][]byte, send func([]byte) error, visible func(requests int64) error,
 ) (seconds float64, points int64) {
@@ -142,8 +142,8 @@ type sustainedSender struct {
 	visible func(int64) error
 }
 
-// sustainedRecent is the number of the newest checkpoints that are waited for: more than there are
-// requests at a time, so that every partition's last record is among them.
+// sustainedRecent is the number of newest checkpoints to wait for. It is larger than the number of
+// concurrent requests, so they include the last record of every partition.
 const sustainedRecent = 16 * sustainedCallers
 
 func (l *lived) sustainedSender(fleet *load.Fleet, plan load.Plan) sustainedSender {

@@ -78,7 +78,7 @@ func BenchmarkOutage(b *testing.B) {
 
 	var refusals int64
 	for reason, n := range done.result.Refusals {
-		r.Logf("answered %d times: %s", n, reason)
+		r.Logf("refused %d times: %s", n, reason)
 		refusals += n
 	}
 	r.Add("away", "s", outage.Seconds())
@@ -122,8 +122,8 @@ func (t *target) stopClickHouse() (resume func()) {
 	return resume
 }
 
-// hasPoints requires that the given number of points exists from start on, each once. It counts by
-// steps of time, because FINAL merges duplicates in memory.
+// hasPoints requires that the given number of points exists from start on, each exactly once. It
+// counts by steps of time, because FINAL merges duplicates in memory.
 func (t *target) hasPoints(start time.Time, points int64) {
 	t.b.Helper()
 	const step = 10 * time.Minute

@@ -36,7 +36,7 @@ func BenchmarkOverload(b *testing.B) {
 	r := record.New(b)
 	var t *target
 	if !separateProcessors(b, func() { t = start(b) }) {
-		r.Logf("the load generator has the processors that the service has")
+		r.Logf("the load generator and the service share the processors")
 	}
 	r.Engines(t.engines())
 	o := &overload{t: t, http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{
@@ -214,7 +214,7 @@ func (o *overload) measure(r *record.Recorder, name string, request func(int64) 
 	pending.Wait()
 	all := len(flooded.accepted) + len(flooded.refused) + flooded.timeouts + flooded.unsent
 	r.Logf(
-		"%s: three times that: %d accepted, %d refused, %d timed out, %d not sent; as quick as before after %s; wrong: %v",
+		"%s: at three times that: %d accepted, %d refused, %d timed out, %d not sent; recovered after %s; unexpected: %v",
 		name, len(flooded.accepted), len(flooded.refused), flooded.timeouts, flooded.unsent, took.Round(10*time.Millisecond),
 		flooded.unexpected,
 	)

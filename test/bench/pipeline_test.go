@@ -70,7 +70,7 @@ func BenchmarkPipeline(b *testing.B) {
 	r.Save()
 }
 
-// benchmarkRollups loads a server with a short delay of rollups, and waits after each run until they
+// benchmarkRollups loads a server with a short rollup delay, and waits after each run until they
 // are complete for all its points.
 func benchmarkRollups(b *testing.B, r *record.Recorder, plan load.Plan) {
 	const turns = 3
@@ -107,7 +107,7 @@ func replayTwice(b *testing.B, r *record.Recorder, plan load.Plan) {
 	t.load(fleet, plan) // warms up
 	plan.Points, plan.Start = 50_000_000, month(1)
 	ingested := t.load(fleet, plan).perSecond()
-	r.Logf("in one go: %.2f M points/s visible of %d M points", ingested/1e6, plan.Points/1_000_000)
+	r.Logf("in one run: %.2f M points/s visible, %d M points", ingested/1e6, plan.Points/1_000_000)
 	r.Add("sustained", "points/s", ingested)
 	const contents = "SELECT count(), sum(cityHash64(series, ts, value, version)) FROM points FINAL"
 	before := t.AskClickHouse(contents)
@@ -125,7 +125,7 @@ func replayTwice(b *testing.B, r *record.Recorder, plan load.Plan) {
 		t.settle()
 		require.Equal(t.b, before, t.AskClickHouse(contents))
 		perSecond := float64(job.Rows) / job.FinishedAt.Sub(job.StartedAt).Seconds()
-		r.Logf("replay %d of 2: %.2f M points/s of %.1f M points", turn+1, perSecond/1e6, float64(job.Rows)/1e6)
+		r.Logf("replay %d of 2: %.2f M points/s, %.1f M points", turn+1, perSecond/1e6, float64(job.Rows)/1e6)
 		r.Add("replayed", "points/s", perSecond)
 		r.Add("replayed-of-sustained", "ratio", perSecond/ingested)
 	}

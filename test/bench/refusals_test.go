@@ -60,7 +60,7 @@ func BenchmarkRefusals(b *testing.B) {
 			r.Add(name+"/p99", "ms", p99)
 			r.Add(name+"/p99-at-once", "ms", atOnce)
 			r.Add(name+"/sent", "requests/s", sent)
-			r.Logf("%s: p99 %.3f ms, refused by nothing %.3f ms, alone %.3f ms, %.0f refused a second",
+			r.Logf("%s: p99 %.3f ms, with immediate refusals %.3f ms, without attack %.3f ms, %.0f refusals/s",
 				name, p99, atOnce, alone.p99, sent)
 		}
 	}
@@ -112,7 +112,7 @@ func (e *endpoint) attack(
 		took := time.Since(began).Seconds()
 		perSecond := float64(answered.Load()) / took
 		work.Wait()
-		require.Zero(b, accepted.Load(), "what was to be refused was not")
+		require.Zero(b, accepted.Load(), "requests were accepted that must be refused")
 		return perSecond
 	}
 }

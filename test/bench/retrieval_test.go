@@ -311,7 +311,7 @@ func (t *target) freshness(perSecond int, text func() string) (times []float64) 
 			if err == nil && strings.Contains(string(a.Data), "Probe "+word) {
 				break
 			}
-			require.Less(t.b, time.Since(began), time.Minute, "it is not found")
+			require.Less(t.b, time.Since(began), time.Minute, "the node is not found")
 			time.Sleep(10 * time.Millisecond)
 		}
 		times = append(times, time.Since(began).Seconds()*1000)

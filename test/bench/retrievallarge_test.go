@@ -73,7 +73,7 @@ func waitUntilIdle(b *testing.B) {
 		if float64(busyNow-busy) < maxBusy*float64(allNow-all) {
 			return
 		}
-		require.True(b, time.Now().Before(deadline), "the machine does not come to rest")
+		require.True(b, time.Now().Before(deadline), "the machine does not become idle")
 		busy, all = busyNow, allNow
 	}
 }
@@ -107,7 +107,7 @@ func (t *target) loadLarge(r *record.Recorder, w *wiki) {
 	send := func(done, all int) {
 		t.Do(http.MethodPost, "/api/commands/batch", map[string]any{"commands": batch}, http.StatusOK, nil)
 		if batch = batch[:0]; done%100_000 == 0 {
-			r.Logf("%d of %d", done, all)
+			r.Logf("wrote %d of %d", done, all)
 		}
 	}
 	for i, id := range ids {

@@ -29,7 +29,7 @@ type comparison struct {
 
 // comparisons are line protocol with one value per line (the sensors of one source, of ten sources,
 // and the metrics of 100 sources as in BenchmarkIngest), line protocol with all ten values of a sensor
-// in a line, and JSON series, for which the other stores have formats of their own.
+// on a line, and JSON series, for which the other stores have their own formats.
 var comparisons = []comparison{
 	{"lines", load.FormatLines, 1, rivalSeries, 1},
 	{"site-lines", load.FormatLines, 10, rivalSeries / 10, 1},
@@ -93,7 +93,7 @@ func (t *target) rivals(r *record.Recorder) (started []*rival.Rival) {
 	} {
 		other, err := open()
 		if err != nil {
-			r.Logf("DID NOT RUN: %v", err)
+			r.Logf("skipped: %v", err)
 			continue
 		}
 		require.NoError(t.b, other.Pause())
@@ -120,8 +120,8 @@ func (t *target) bodiesFor(
 	return other.Series, seriesBodies(size, fleet.Measurements(), plan)
 }
 
-// seriesBodies returns the points of a plan as JSON series in a peer's format: the same series, and
-// as many points a request.
+// seriesBodies returns the points of a plan as JSON series in a peer's format, with the same series and
+// the same number of points per request.
 func seriesBodies(size load.Size, measurements []string, plan load.Plan) (bodies [][]byte) {
 	width := min(size.Series, plan.Batch)
 	each, groups := plan.Batch/width, size.Series/width

@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/test/bench/record"
 )
 
-// BenchmarkScrape measures scrapes of /metrics on one kept-alive connection, as Prometheus does, under
+// BenchmarkScrape measures scrapes of /metrics on one keep-alive connection, as Prometheus does, under
 // a load of 100,000 points/s and queries that wait for them.
 func BenchmarkScrape(b *testing.B) {
 	const rate, scrapes = 100_000, 20

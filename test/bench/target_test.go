@@ -86,7 +86,7 @@ func (t *target) rolledUp() {
 	t.b.Helper()
 	deadline := time.Now().Add(settleLimit)
 	for t.AskClickHouse("SELECT count() FROM rollup_marks") != "0" {
-		require.True(t.b, time.Now().Before(deadline), "rollups do not become whole")
+		require.True(t.b, time.Now().Before(deadline), "rollups do not become complete")
 		time.Sleep(100 * time.Millisecond)
 	}
 }

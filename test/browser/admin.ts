@@ -1,4 +1,4 @@
-// Requests of an operator to the admin API: workspaces and keys for specs.
+// Sends requests to the admin API as an operator. Creates workspaces and keys for the specs.
 
 import type { APIRequestContext } from '@playwright/test'
 

@@ -22,7 +22,8 @@ const (
 	binary   = "../../bin/livegraph" // written by make build
 	runner   = "node_modules/@playwright/test/cli.js"
 	chromium = "/usr/bin/chromium"
-	// runTimeout is long because the machine may be busy; alone the specs take about three minutes.
+	// runTimeout is long because the machine may be busy. On an idle machine the specs take about
+	// three minutes.
 	runTimeout = 18 * time.Minute
 )
 
@@ -33,15 +34,14 @@ func TestAdministrationPage(t *testing.T) {
 	require.NoError(t, err)
 	require.FileExists(t, path, "make build first")
 	var failed []string
-	// Registered before the server's cleanup, so that the failures follow the server's log, which is
-	// long.
+	// Registered before the server's cleanup, so that the failures are logged after the server's log.
 	t.Cleanup(func() {
 		for _, one := range failed {
 			t.Log(one)
 		}
 	})
 	s := harness.New(t, path, "--demo")
-	// The specs use addresses of their own, so that a lockout of a login affects only one spec.
+	// The specs set their own client addresses, so that a login lockout affects only one spec.
 	s.Env = append(s.Env, "LIVEGRAPH_API_TRUSTED_PROXIES=127.0.0.0/8")
 	s.Start()
 	require.Equal(t, http.StatusOK, pageStatus(t, s), "the page is not in %s: make build", path)
@@ -124,8 +124,8 @@ type request struct {
 	done   chan<- any
 }
 
-// newControl listens for requests of specs, and serves a page of another origin that frames the web
-// UI.
+// newControl listens for requests of specs, and serves a page of another origin that frames the
+// admin UI.
 func newControl(t *testing.T, requests chan<- request) (url string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -191,9 +191,9 @@ func handle(t *testing.T, s *harness.Server, r request) {
 // refusedValue is a value that ClickHouse refuses while createDeadLetters runs.
 const refusedValue = 666.25
 
-// createDeadLetters creates a dead letter for each body and returns the references: a constraint in
-// ClickHouse refuses the points for a while. The bodies are those of POST /api/live-data/ingest for a
-// workspace and key, and contain refusedValue.
+// createDeadLetters creates a dead letter for each body and returns their references. A temporary
+// constraint in ClickHouse refuses the points. The bodies are those of POST /api/live-data/ingest for
+// a workspace and key, and contain refusedValue.
 func createDeadLetters(t *testing.T, s *harness.Server, body map[string]any) (references []string) {
 	t.Helper()
 	s.AskClickHouse(fmt.Sprintf("ALTER TABLE points ADD CONSTRAINT browser CHECK value != %v", refusedValue))

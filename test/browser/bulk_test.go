@@ -11,7 +11,7 @@ import (
 
 // createMany creates many workspaces, or many keys of one, in one statement, because requests would
 // take minutes. The workspaces are newer than all others. The keys are older than all others, or newer
-// if the body asks for it.
+// if the body requests it.
 func createMany(t *testing.T, s *harness.Server, body map[string]any) {
 	t.Helper()
 	if count, ok := body["workspaces"].(float64); ok {

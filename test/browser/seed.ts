@@ -1,4 +1,4 @@
-// The state before the first spec: a session, and three workspaces in addition to the demo's.
+// Creates the state before the first spec: a session, and three workspaces in addition to the demo workspace.
 
 import { existsSync, writeFileSync } from 'node:fs'
 
@@ -11,7 +11,7 @@ import { call, control, NASTY, SEED, type Seed, SESSION, type Tenant, URL_OF } f
 const REFUSED_VALUE = 666.25
 
 export default async function seedAll(): Promise<void> {
-  if (existsSync(SEED)) return // a further run against the same server
+  if (existsSync(SEED)) return // another run against the same server
   const browser = await request.newContext({ baseURL: URL_OF })
   const admin = await Admin.logIn(browser)
   await browser.storageState({ path: SESSION })
@@ -118,7 +118,7 @@ async function fillNasty(of: Tenant): Promise<Pick<Seed['nasty'], 'source' | 'no
   await call(of, 'POST', '/api/live-data/ingest', points(NASTY, 1))
   await call(of, 'POST', '/api/live-data/ingest', points(`text ${NASTY}`, NASTY))
   await control('create-dead-letters', { ...of, bodies: [points(NASTY, REFUSED_VALUE)] })
-  // In the audit log.
+  // Adds a hostile user agent to the audit log.
   await fetch(`${URL_OF}/api/me`, { headers: { Authorization: `Bearer ${of.key}`, 'User-Agent': NASTY } })
   return { source, node, edge }
 }

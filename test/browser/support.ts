@@ -1,4 +1,4 @@
-// Shared by the specs: their environment, a page that is watched for errors, and requests to the API.
+// Shared by the specs: the environment, the detection of page errors, and API requests.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ export interface Seed {
 
 export const seed = (): Seed => JSON.parse(readFileSync(SEED, 'utf8')) as Seed
 
-/** Contained in every text of workspace `nasty`. */
+/** Part of every text in workspace `nasty`. */
 export const NASTY = `"><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}`
 
 type Action = 'stop' | 'start' | 'create-dead-letters' | 'create-many' | 'delete-many' | 'start-tls'
@@ -48,7 +48,7 @@ export async function control<T = null>(action: Action, body: unknown = {}): Pro
   return (await answer.json()) as T
 }
 
-/** Sends a request to the API with a key and returns `data` of the answer. */
+/** Sends a request to the API with a key and returns `data` of the response. */
 export async function call<T>(of: Tenant, method: string, path: string, body?: unknown): Promise<T> {
   const answer = await fetch(URL_OF + path, {
     method,
@@ -77,7 +77,7 @@ export async function statusOf(of: Tenant, path: string): Promise<number> {
 export class Watch {
   readonly found: string[] = []
   private readonly allowed: RegExp[] = [
-    // The browser logs every error status, and a page without a session requests one.
+    // The browser logs every error status. A page without a session requests the session.
     /status of 401 .* \/admin\/api\/session$/,
   ]
 

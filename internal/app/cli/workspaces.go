@@ -24,7 +24,7 @@ type WorkspacesCmd struct {
 	Create WorkspacesCreateCmd `cmd:"" help:"Create a workspace."`
 	List   WorkspacesListCmd   `cmd:"" help:"List the workspaces."`
 	Update WorkspacesUpdateCmd `cmd:"" help:"Change a workspace's name, plan or limits."`
-	Delete WorkspacesDeleteCmd `cmd:"" help:"Delete a workspace and all that is in it."`
+	Delete WorkspacesDeleteCmd `cmd:"" help:"Delete a workspace and all its data."`
 }
 
 // WorkspacesCreateCmd creates a workspace.

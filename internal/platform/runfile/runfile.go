@@ -87,7 +87,7 @@ func Write(dataDir string, s Server) (*File, error) {
 	path := filepath.Join(dataDir, fileName)
 	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("writing the control file: %w", err)
+		return nil, fmt.Errorf("writing the run file: %w", err)
 	}
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
@@ -97,7 +97,7 @@ func Write(dataDir string, s Server) (*File, error) {
 		err = os.Rename(path+".new", path)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("writing the control file: %w", err), file.Close())
+		return nil, errors.Join(fmt.Errorf("writing the run file: %w", err), file.Close())
 	}
 	return &File{file}, nil
 }
@@ -123,7 +123,7 @@ func Read(dataDir string) (Server, error) {
 		return s, ErrNotRunning
 	}
 	if err != nil {
-		return s, fmt.Errorf("reading the control file: %w", err)
+		return s, fmt.Errorf("reading the run file: %w", err)
 	}
 	defer func() { _ = file.Close() }()
 	err = unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB)
@@ -131,10 +131,10 @@ func Read(dataDir string) (Server, error) {
 		return s, ErrNotRunning // it is not locked: its server has ended
 	}
 	if !errors.Is(err, syscall.EWOULDBLOCK) {
-		return s, fmt.Errorf("reading the control file: %w", err)
+		return s, fmt.Errorf("reading the run file: %w", err)
 	}
 	if err := json.NewDecoder(file).Decode(&s); err != nil {
-		return s, fmt.Errorf("reading the control file: %w", err)
+		return s, fmt.Errorf("reading the run file: %w", err)
 	}
 	return s, nil
 }

@@ -152,6 +152,23 @@ func (b *Block) Columns() []Column {
 	return all
 }
 
+// UInt64 returns the values of a column of type UInt64. The caller must not change them.
+func (b *Block) UInt64(column int) []uint64 { return *b.columns[column].data().(*proto.ColUInt64) }
+
+// UInt8 returns the values of a column of type UInt8. The caller must not change them.
+func (b *Block) UInt8(column int) []uint8 { return *b.columns[column].data().(*proto.ColUInt8) }
+
+// Int64 returns the values of a column of type Int64. The caller must not change them.
+func (b *Block) Int64(column int) []int64 { return *b.columns[column].data().(*proto.ColInt64) }
+
+// Float64 returns the values of a column of type Float64. The caller must not change them.
+func (b *Block) Float64(column int) []float64 { return *b.columns[column].data().(*proto.ColFloat64) }
+
+// String returns the value of a column of type String in a row.
+func (b *Block) String(column, row int) string {
+	return b.columns[column].data().(*proto.ColStr).Row(row)
+}
+
 // Names returns the names of the columns.
 func (b *Block) Names() []string { return b.names }
 

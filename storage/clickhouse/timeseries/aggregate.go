@@ -3,7 +3,6 @@ package timeseries
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -58,16 +57,17 @@ func expressions(functions []Function, multiSeries bool) string {
 		}
 	}
 	var list strings.Builder
-	for _, f := range functions {
+	for i, f := range functions {
 		list.WriteString(", ")
 		if level, ok := percentileLevels[f]; ok {
 			// ClickHouse computes all percentiles at once if their expressions are equal.
 			fmt.Fprintf(
 				&list, "quantilesExactInclusive(%s)(value)[%d]", strings.Join(levels, ", "), slices.Index(levels, level)+1,
 			)
-			continue
+		} else {
+			list.WriteString(f.expression(order))
 		}
-		list.WriteString(f.expression(order))
+		fmt.Fprintf(&list, " AS answer%d", i)
 	}
 	return list.String()
 }
@@ -152,40 +152,30 @@ func (r *Reader) aggregatePlain(
 // aggregate runs a statement that returns a row for each group and bucket, with a column
 // for each requested function. The other functions of the query have no value.
 func (r *Reader) aggregate(
-	ctx context.Context, q *AggregateQuery, requested []Function, statement string, parameters ch.Parameters,
+	ctx context.Context, q *AggregateQuery, requested []Function, statement func(reading) string, parameters ch.Parameters,
 ) (found map[int]*Points, more bool, err error) {
-	found = map[int]*Points{}
-	row := newAggregateRow(q.Functions, requested, q.IsString)
-	remaining, groupOf := q.Limit, q.groupOf()
-	var p *Points // of the current group
-	current := uint64(0)
-	err = r.db.Query(ctx, clickhouse.OpAggregate, statement, parameters, func(scan func(...any) error) error {
-		if err := scan(row.targets...); err != nil {
-			return err
+	for _, how := range []reading{byPart, onlyCurrent} {
+		rows := newAggregateRows(q, requested)
+		err := r.db.QueryBlocks(ctx, clickhouse.OpAggregate, statement(how), parameters, rows.columns(), rows.add)
+		if err != nil {
+			return nil, false, err
 		}
-		if remaining--; remaining < 0 {
-			return nil
+		found, more = rows.found, rows.remaining < 0
+		if !rows.repeated {
+			break
 		}
-		if p == nil || row.group != current { // rows are ordered by group
-			p, current = &Points{Columns: make([]Column, len(q.Functions))}, row.group
-			found[groupOf(current)] = p
-		}
-		p.TS = append(p.TS, row.bucket)
-		row.appendTo(p)
-		return nil
-	})
-	return found, remaining < 0, err
+		r.db.CountRepeated()
+	}
+	return found, more, nil
 }
 
 func (q *AggregateQuery) statement(requested []Function) string {
-	bucket, with := "{from:Int64}", ""
-	if q.Grid != nil {
-		bucket, with = q.Grid.sql("us"), q.Grid.with("us")
-	}
+	with, bucket := q.bucketSQL("us")
 	bucketed := fmt.Sprintf(`
 		SELECT series, %s AS grp, toUnixTimestamp64Micro(ts) AS us, %s%s AS bucket, value FROM (%s)`,
 		q.groupSQL(), with, bucket, currentPoints(q.table(), q.Series, &q.Range))
-	return fmt.Sprintf(`SELECT grp, bucket%s FROM (%s) GROUP BY grp, bucket ORDER BY grp, bucket LIMIT %d`,
+	return fmt.Sprintf(
+		`SELECT grp, bucket%s, toUInt8(0) AS repeated FROM (%s) GROUP BY grp, bucket ORDER BY grp, bucket LIMIT %d`,
 		expressions(requested, q.multiSeries), bucketed, q.Limit+1)
 }
 
@@ -235,57 +225,4 @@ func (q *AggregateQuery) groupOf() func(grp uint64) int {
 		groups[id] = q.Groups[i]
 	}
 	return func(grp uint64) int { return groups[grp] }
-}
-
-// aggregateRow is the memory that a row is scanned into.
-type aggregateRow struct {
-	group   uint64 // value of groupSQL
-	bucket  int64
-	values  []functionValue // by index of the function
-	targets []any           // scan targets of the columns of the statement
-}
-
-// functionValue is the memory that the value of a function is scanned into. Both fields are
-// nil if the function was not requested.
-type functionValue struct {
-	number *float64
-	text   *string
-}
-
-// newAggregateRow creates a row for functions, of which the statement has columns for those
-// requested.
-func newAggregateRow(functions, requested []Function, isString bool) *aggregateRow {
-	row := &aggregateRow{values: make([]functionValue, len(functions))}
-	row.targets = []any{&row.group, &row.bucket}
-	for _, f := range requested {
-		v := &functionValue{}
-		if isString && f != Count {
-			v.text = new(string)
-			row.targets = append(row.targets, v.text)
-		} else {
-			v.number = new(float64)
-			row.targets = append(row.targets, v.number)
-		}
-		for i := range functions {
-			if functions[i] == f {
-				row.values[i] = *v
-			}
-		}
-	}
-	return row
-}
-
-func (r *aggregateRow) appendTo(p *Points) {
-	for i := range r.values {
-		v, column := &r.values[i], &p.Columns[i]
-		switch {
-		case v.text != nil:
-			value := *v.text
-			column.Strings = append(column.Strings, &value)
-		case v.number != nil && !math.IsInf(*v.number, 0):
-			column.Numbers = append(column.Numbers, *v.number)
-		default:
-			column.Numbers = append(column.Numbers, math.NaN())
-		}
-	}
 }

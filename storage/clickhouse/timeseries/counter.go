@@ -51,44 +51,47 @@ func (q *AggregateQuery) counterRange() Range {
 	return r
 }
 
-// counterStatement returns the statement for functions of counters, which reads counterRange.
-// It joins each point with the previous one of its series, and sums the steps of each series
-// and bucket.
-func (q *AggregateQuery) counterStatement(requested []Function) string {
+// counterStatement returns a function that returns the statement for functions of counters, which
+// reads counterRange.
+func (q *AggregateQuery) counterStatement(requested []Function) func(reading) string {
+	return func(how reading) string { return q.counterStatementFor(requested, how) }
+}
+
+// counterStatementFor returns a statement that joins each point with the previous one of its series,
+// and sums the steps of each series and bucket. A step between two rows of one time shows that a
+// point has several rows.
+func (q *AggregateQuery) counterStatementFor(requested []Function, how reading) string {
 	read := q.counterRange()
-	bucket, with := fmt.Sprintf("%d::Int64", q.Range.FromUS), ""
-	if q.Grid != nil {
-		bucket, with = q.Grid.sql("us"), q.Grid.with("us")
-	}
+	with, bucket := q.bucketSQL("us")
 	points := fmt.Sprintf(
-		"SELECT series, toUnixTimestamp64Micro(ts) AS us, value FROM (%s)", currentPoints(q.table(), q.Series, &read),
+		"SELECT series, toUnixTimestamp64Micro(ts) AS us, value FROM (%s)", q.storedPoints(&read, how),
 	)
 	steps := fmt.Sprintf(`
 		SELECT series, us, value, lagInFrame(value, 1, nan) OVER w AS prior, lagInFrame(us, 1, us) OVER w AS since
 		FROM (%s) WINDOW w AS (PARTITION BY series ORDER BY us ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)`, points)
-	bucketed := fmt.Sprintf(
-		"SELECT series, us, value, prior, since, %s%s AS bucket FROM (%s) WHERE us >= %d", with, bucket, steps,
-		q.Range.FromUS,
-	)
+	bucketed := fmt.Sprintf(`SELECT series, us, value, prior, since, toUInt8(us = since AND NOT isNaN(prior)) AS again,
+			%s%s AS bucket
+		FROM (%s) WHERE us >= %d OR again`, with, bucket, steps, q.Range.FromUS)
 	increases := fmt.Sprintf(`
 		SELECT series, bucket, sum(multiIf(isNaN(prior), 0, value >= prior, value - prior, value)) AS increase,
-			(max(us) - min(since)) / 1e6 AS seconds, seconds > 0 AS known
+			(max(us) - min(since)) / 1e6 AS seconds, seconds > 0 AS known, max(again) AS uncertain
 		FROM (%s) GROUP BY series, bucket`, bucketed)
 	// A group of one series already has one row for each bucket.
-	sum, grouped := ", if(known, %s, nan)", ""
+	sum, repeated, grouped := ", if(known, %s, nan) AS answer%d", "uncertain", ""
 	if q.multiSeries {
-		sum, grouped = ", if(max(known), sumIf(%s, known), nan)", "GROUP BY grp, bucket"
+		sum, repeated = ", if(max(known), sumIf(%s, known), nan) AS answer%d", "max(uncertain)"
+		grouped = "GROUP BY grp, bucket"
 	}
 	var columns strings.Builder
-	for _, f := range requested {
+	for i, f := range requested {
 		value := "increase"
 		if f == Rate {
 			value = "increase / seconds"
 		}
-		fmt.Fprintf(&columns, sum, value)
+		fmt.Fprintf(&columns, sum, value, i)
 	}
-	return fmt.Sprintf(`SELECT %s AS grp, bucket%s FROM (%s) %s ORDER BY grp, bucket LIMIT %d`,
-		q.groupSQL(), columns.String(), increases, grouped, q.Limit+1)
+	return fmt.Sprintf(`SELECT %s AS grp, bucket%s, %s AS repeated FROM (%s) %s ORDER BY grp, bucket LIMIT %d`,
+		q.groupSQL(), columns.String(), repeated, increases, grouped, q.Limit+1)
 }
 
 // mergeCounters copies the columns of counter functions from increases to the rows of found

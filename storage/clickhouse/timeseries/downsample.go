@@ -34,12 +34,14 @@ func (r *Reader) Downsample(ctx context.Context, q DownsampleQuery) (found map[u
 	// stored is exact.
 	middle := q.Range.FromUS + (q.Range.ToUS-q.Range.FromUS)/2
 	statement := fmt.Sprintf(`
-		SELECT series, toInt64(point.1) + %[1]d AS us, point.2 FROM (
+		SELECT series AS id, toInt64(toInt64(point.1) + %[1]d) AS us, point.2 AS result FROM (
 			SELECT series, arrayJoin(lttb(%[2]d)(toUnixTimestamp64Micro(ts) - %[1]d, value)) AS point FROM (%[3]s)
 			GROUP BY series)
-		ORDER BY series, us LIMIT %[4]d`, middle, q.MaxPoints, currentPoints(clickhouse.TablePoints, q.Series, &q.Range),
+		ORDER BY id, us LIMIT %[4]d`, middle, q.MaxPoints, currentPoints(clickhouse.TablePoints, q.Series, &q.Range),
 		q.Limit+1)
 	remaining := q.Limit
-	err = r.db.Query(ctx, clickhouse.OpDownsample, statement, q.Range.parameters(), collectNumbers(found, &remaining))
+	err = r.db.QueryBlocks(
+		ctx, clickhouse.OpDownsample, statement, q.Range.parameters(), numberColumns, collectNumbers(found, &remaining),
+	)
 	return found, remaining < 0, err
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/native"
 )
 
 // RawQuery selects the stored points of series.
@@ -32,47 +35,58 @@ func (r *Reader) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*P
 		}
 	}
 	if len(q.Strings) > 0 {
-		var ( // scan targets, reused by all rows
-			series uint64
-			ts     int64
-			text   string
-		)
-		targets := []any{&series, &ts, &text}
-		err = r.raw(ctx, clickhouse.TableStates, q.Strings, q, remaining, func(scan func(...any) error) error {
-			if err := scan(targets...); err != nil {
-				return err
-			}
-			if remaining--; remaining < 0 {
-				return nil
-			}
-			p, value := pointsOf(found, series), text
-			p.TS = append(p.TS, ts)
-			p.Columns[0].Strings = append(p.Columns[0].Strings, &value)
-			return nil
-		})
+		err = r.raw(ctx, clickhouse.TableStates, q.Strings, q, remaining, collectStrings(found, &remaining))
 	}
 	return found, remaining < 0, err
 }
 
-// collectNumbers returns a function that adds rows of a series, a time and a number to
-// found. It counts remaining down and adds no further rows when it is below zero.
-func collectNumbers(found map[uint64]*Points, remaining *int) func(scan func(...any) error) error {
-	var ( // scan targets, reused by all rows
-		series uint64
-		ts     int64
-		number float64
-	)
-	targets := []any{&series, &ts, &number}
-	return func(scan func(...any) error) error {
-		if err := scan(targets...); err != nil {
-			return err
+// numberColumns are the columns that collectNumbers reads.
+var numberColumns = []ch.ColumnNameAndType{
+	{Name: "id", Type: "UInt64"}, {Name: "us", Type: "Int64"}, {Name: "result", Type: "Float64"},
+}
+
+// stringColumns are the columns that collectStrings reads.
+var stringColumns = []ch.ColumnNameAndType{
+	{Name: "id", Type: "UInt64"}, {Name: "us", Type: "Int64"}, {Name: "result", Type: "String"},
+}
+
+// collectNumbers returns a function that adds rows of a series, a time and a number to found, which
+// are ordered by series. It counts remaining down and adds no further rows when it is below zero.
+func collectNumbers(found map[uint64]*Points, remaining *int) func(*native.Block) error {
+	return collect(found, remaining, func(c *Column, b *native.Block, from, to int) {
+		c.Numbers = append(c.Numbers, b.Float64(2)[from:to]...)
+	})
+}
+
+// collectStrings does the same for rows of a series, a time and a string.
+func collectStrings(found map[uint64]*Points, remaining *int) func(*native.Block) error {
+	return collect(found, remaining, func(c *Column, b *native.Block, from, to int) {
+		for row := from; row < to; row++ {
+			value := b.String(2, row)
+			c.Strings = append(c.Strings, &value)
 		}
-		if *remaining--; *remaining < 0 {
-			return nil
+	})
+}
+
+func collect(
+	found map[uint64]*Points, remaining *int, add func(c *Column, b *native.Block, from, to int),
+) func(*native.Block) error {
+	return func(b *native.Block) error {
+		series, times := b.UInt64(0), b.Int64(1)
+		if *remaining -= len(series); *remaining < 0 { // the rows up to the limit, and no more
+			end := max(len(series)+*remaining, 0)
+			series = series[:end]
 		}
-		p := pointsOf(found, series)
-		p.TS = append(p.TS, ts)
-		p.Columns[0].Numbers = append(p.Columns[0].Numbers, number)
+		for from := 0; from < len(series); {
+			to := from + 1
+			for to < len(series) && series[to] == series[from] {
+				to++
+			}
+			p := pointsOf(found, series[from])
+			p.TS = append(p.TS, times[from:to]...)
+			add(&p.Columns[0], b, from, to)
+			from = to
+		}
 		return nil
 	}
 }
@@ -81,18 +95,22 @@ func collectNumbers(found map[uint64]*Points, remaining *int) func(scan func(...
 // whole range. Of the rows of one timestamp, the newest version comes first, and LIMIT BY
 // keeps only that one.
 func (r *Reader) raw(
-	ctx context.Context, table string, series []uint64, q RawQuery, limit int, each func(scan func(...any) error) error,
+	ctx context.Context, table string, series []uint64, q RawQuery, limit int, each func(*native.Block) error,
 ) error {
+	columns := numberColumns
+	if table == clickhouse.TableStates {
+		columns = stringColumns
+	}
 	direction := ""
 	if q.Descending {
 		direction = " DESC"
 	}
 	statement := fmt.Sprintf(`
-		SELECT series, toUnixTimestamp64Micro(ts), value FROM %[1]s
+		SELECT series AS id, toUnixTimestamp64Micro(ts) AS us, value AS result FROM %[1]s
 		WHERE series IN (%[2]s) AND %[3]s%[6]s
 		ORDER BY series%[4]s, ts%[4]s, version DESC LIMIT 1 BY series, ts LIMIT %[5]d`,
 		table, clickhouse.IDArray(series), q.Range.where(series), direction, limit+1, q.Range.hiddenCondition("AND"))
-	return r.db.Query(ctx, clickhouse.OpRaw, statement, q.Range.parameters(), each)
+	return r.db.QueryBlocks(ctx, clickhouse.OpRaw, statement, q.Range.parameters(), columns, each)
 }
 
 func pointsOf(found map[uint64]*Points, series uint64) *Points {

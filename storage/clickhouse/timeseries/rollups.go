@@ -124,13 +124,8 @@ func (r *truncatedSeries) pointsCondition(to int64) (where string, ok bool) {
 // rollupTable returns the rollup table of which each row lies within one bucket of the
 // query, and the duration of its rows. The duration is 0 if the query requires points.
 func (q *AggregateQuery) rollupTable(requested []Function) (table string, unit int64) {
-	if q.PointsOnly || q.IsString || len(q.Series) > maxRollupSeries {
+	if q.PointsOnly || len(q.Series) > maxRollupSeries || !q.canUseRollups(requested) {
 		return "", 0
-	}
-	for _, f := range requested {
-		if _, ok := rollupExpressions[f]; !ok {
-			return "", 0
-		}
 	}
 	switch {
 	case q.Grid == nil || q.Grid.alignedTo(clickhouse.HourUS):
@@ -139,6 +134,14 @@ func (q *AggregateQuery) rollupTable(requested []Function) (table string, unit i
 		return clickhouse.TableMinutes, clickhouse.MinuteUS
 	}
 	return "", 0
+}
+
+// canUseRollups reports whether the functions can be computed from rollups.
+func (q *AggregateQuery) canUseRollups(requested []Function) bool {
+	return !q.IsString && !slices.ContainsFunc(requested, func(f Function) bool {
+		_, ok := rollupExpressions[f]
+		return !ok
+	})
 }
 
 // readMarks reads the time until which rollups are clean, and the marks of series in the
@@ -201,148 +204,6 @@ func (p *rollupPlan) excludeMarked(series []uint64, marks []hourRange) bool {
 		delete(marked, id) // a query may contain a series twice
 	}
 	return len(p.rollupSeries) > 0 && len(p.markedHours) <= maxMarkedHours
-}
-
-// rollupColumn is a column of the subqueries: its name, and its expressions over a point and
-// over a row of a rollup.
-type rollupColumn struct{ name, point, rollup string }
-
-var (
-	countColumn   = rollupColumn{"n", "toUInt64(1)", "toUInt64(points)"}
-	totalColumn   = rollupColumn{"total", "value", "total"}
-	lowestColumn  = rollupColumn{"lowest", "value", "lowest"}
-	highestColumn = rollupColumn{"highest", "value", "highest"}
-	firstColumn   = rollupColumn{"head", "value", "first"}
-	firstAtColumn = rollupColumn{"head_at", "toUnixTimestamp64Micro(ts)", "toUnixTimestamp64Micro(ts) + first_us"}
-	lastColumn    = rollupColumn{"tail", "value", "last"}
-	lastAtColumn  = rollupColumn{"tail_at", "toUnixTimestamp64Micro(ts)", "toUnixTimestamp64Micro(ts) + last_us"}
-)
-
-// rollupExpressions are the functions that can be computed from rollups. Other functions
-// require all values. FIRST and LAST are placeholders for the expressions that order the
-// points of a group.
-var rollupExpressions = map[Function]rollupExpression{
-	Avg:   {"sum(total) / sum(n)", "total / n", []rollupColumn{totalColumn, countColumn}},
-	Sum:   {"sum(total)", "total", []rollupColumn{totalColumn}},
-	Count: {"toFloat64(sum(n))", "toFloat64(n)", []rollupColumn{countColumn}},
-	Min:   {"min(lowest)", "lowest", []rollupColumn{lowestColumn}},
-	Max:   {"max(highest)", "highest", []rollupColumn{highestColumn}},
-	First: {"argMin(head, FIRST)", "head", []rollupColumn{firstColumn, firstAtColumn}},
-	Last:  {"argMax(tail, LAST)", "tail", []rollupColumn{lastColumn, lastAtColumn}},
-}
-
-// rollupExpression is the SQL of a function over columns.
-type rollupExpression struct {
-	multiRow  string // over several rows of a bucket
-	singleRow string // over the only row of a bucket
-	columns   []rollupColumn
-}
-
-// statementFor returns the statement for functions. It reads rollups where they yield the
-// same result, and points otherwise.
-func (r *Reader) statementFor(ctx context.Context, q *AggregateQuery, requested []Function) (string, error) {
-	p, err := r.plan(ctx, q, requested)
-	if err != nil {
-		return "", err
-	}
-	if p == nil {
-		r.db.CountAggregate(clickhouse.SourcePoints)
-		return q.statement(requested), nil
-	}
-	r.db.CountAggregate(p.table)
-	return p.statement(q, requested), nil
-}
-
-func (p *rollupPlan) statement(q *AggregateQuery, requested []Function) string {
-	var columns []rollupColumn
-	var multiRow, singleRow strings.Builder
-	order := [2]string{"head_at", "tail_at"}
-	if q.multiSeries {
-		order = [2]string{"(head_at, series)", "(tail_at, series)"}
-	}
-	for i, f := range requested {
-		e := rollupExpressions[f]
-		replacer := strings.NewReplacer("FIRST", order[0], "LAST", order[1])
-		fmt.Fprintf(&multiRow, ", %s AS answer%d", replacer.Replace(e.multiRow), i)
-		fmt.Fprintf(&singleRow, ", %s AS answer%d", e.singleRow, i)
-		for _, c := range e.columns {
-			if !slices.Contains(columns, c) {
-				columns = append(columns, c)
-			}
-		}
-	}
-	subqueries := p.subqueries(q, columns)
-	from := "(" + q.groupedStatement(subqueries, multiRow.String()) + ")"
-	if p.rowsAreBuckets(q) {
-		from = fmt.Sprintf("(SELECT %s AS grp, us AS bucket%s FROM (%s)", q.groupSQL(), singleRow.String(), subqueries[0])
-		if len(subqueries) > 1 {
-			from += " UNION ALL " + q.groupedStatement(subqueries[1:], multiRow.String())
-		}
-		from += ")"
-	}
-	return fmt.Sprintf("SELECT * FROM %s ORDER BY grp, bucket LIMIT %d", from, q.Limit+1)
-}
-
-// groupedStatement returns the statement that groups the rows of subqueries to rows of the
-// result.
-func (q *AggregateQuery) groupedStatement(subqueries []string, expressions string) string {
-	bucket, with := "{from:Int64}", ""
-	if q.Grid != nil {
-		bucket, with = q.Grid.sql("us"), q.Grid.with("us")
-	}
-	return fmt.Sprintf("SELECT grp, bucket%s FROM (SELECT *, %s AS grp, %s%s AS bucket FROM (%s)) GROUP BY grp, bucket",
-		expressions, q.groupSQL(), with, bucket, strings.Join(subqueries, " UNION ALL "))
-}
-
-// rowsAreBuckets reports whether each row of the rollup is a bucket of the result. Its rows
-// are then not grouped, because grouping takes twice as long as reading them.
-func (p *rollupPlan) rowsAreBuckets(q *AggregateQuery) bool {
-	return q.Grid != nil && q.Grid.step == p.unit && !q.multiSeries
-}
-
-// subqueries returns statements that each read a part of the rows of the result. The first
-// one reads the rollup. No point is in two of them.
-func (p *rollupPlan) subqueries(q *AggregateQuery, columns []rollupColumn) []string {
-	point, row := "series, toUnixTimestamp64Micro(ts) AS us", "series, toUnixTimestamp64Micro(ts) AS us"
-	for _, c := range columns {
-		point += ", " + c.point + " AS " + c.name
-		row += ", " + c.rollup + " AS " + c.name
-	}
-	points := func(series []uint64, where string) string {
-		return fmt.Sprintf(
-			"SELECT %s FROM points FINAL PREWHERE series IN (%s) AND %s%s", point, clickhouse.IDArray(series), where,
-			q.Range.hiddenCondition("WHERE"),
-		)
-	}
-	between := func(from, to int64) string {
-		return "ts >= " + clickhouse.TimeExpression(from) + " AND ts < " + clickhouse.TimeExpression(to)
-	}
-	inner, rollupOnly, kept := between(p.from, p.to), p.rollupCondition(), q.Range.KeptFrom
-	rollup := fmt.Sprintf("SELECT %s FROM %s FINAL PREWHERE series IN (%s) AND %s WHERE points > 0",
-		row, p.table, clickhouse.IDArray(p.rollupSeries), inner+rollupOnly)
-	if len(p.markedHours) > 0 {
-		rollup += " AND " + hourExpression + " NOT IN (" + hourList(p.markedHours) + ")"
-	}
-	subqueries := []string{rollup}
-	if q.Range.FromUS < p.from {
-		before := between(q.Range.FromUS, p.from) + kept.condition(q.Series, q.Range.FromUS)
-		subqueries = append(subqueries, points(q.Series, before))
-	}
-	if p.to < q.Range.ToUS {
-		subqueries = append(subqueries, points(q.Series, between(p.to, q.Range.ToUS)+kept.condition(q.Series, p.to)))
-	}
-	if len(p.pointSeries) > 0 {
-		subqueries = append(subqueries, points(p.pointSeries, inner+kept.condition(p.pointSeries, p.from)))
-	}
-	if where, ok := p.truncated.pointsCondition(p.to); ok {
-		subqueries = append(subqueries, points(p.truncated.ids, where))
-	}
-	if len(p.markedHours) > 0 {
-		series, from, to := p.markedSpan()
-		subqueries = append(subqueries, points(series, between(max(from, p.from), min(to, p.to))+rollupOnly+
-			" AND "+hourExpression+" IN ("+hourList(p.markedHours)+")"))
-	}
-	return subqueries
 }
 
 // markedSpan returns the series of the marked hours, and the range from the start of the

@@ -38,45 +38,67 @@ func (r *Reader) SeriesStats(
 		if err != nil {
 			return nil, err
 		}
-		err = r.db.Query(ctx, clickhouse.OpStats, statement, nil, func(scan func(...any) error) error {
-			var (
-				id uint64
-				s  SeriesStats
-			)
-			if err := scan(&id, &s.FirstUS, &s.LastUS, &s.Count); err != nil {
-				return err
+		for _, how := range []reading{byPart, onlyCurrent} {
+			repeated, err := r.readStats(ctx, statement(how), found)
+			if err != nil {
+				return nil, err
 			}
-			found[id] = s
-			return nil
-		})
-		if err != nil {
-			return nil, err
+			if !repeated {
+				break
+			}
 		}
 	}
 	return found, nil
 }
 
-// statsStatement returns the statement that counts the points of series of a table.
-func (r *Reader) statsStatement(ctx context.Context, table string, series []uint64, all Range) (string, error) {
+// readStats runs a statement of statsStatement, and adds its rows to found. It reports whether
+// points may be counted several times.
+func (r *Reader) readStats(
+	ctx context.Context, statement string, found map[uint64]SeriesStats,
+) (repeated bool, err error) {
+	err = r.db.Query(ctx, clickhouse.OpStats, statement, nil, func(scan func(...any) error) error {
+		var (
+			id        uint64
+			s         SeriesStats
+			uncertain uint8
+		)
+		if err := scan(&id, &s.FirstUS, &s.LastUS, &s.Count, &uncertain); err != nil {
+			return err
+		}
+		repeated = repeated || uncertain > 0
+		found[id] = s
+		return nil
+	})
+	return repeated, err
+}
+
+// statsStatement returns a function that returns the statement that counts the points of series of a
+// table.
+func (r *Reader) statsStatement(
+	ctx context.Context, table string, series []uint64, all Range,
+) (func(reading) string, error) {
 	if err := all.applyHidden(all.FromUS, series); err != nil {
-		return "", err
+		return nil, err
 	}
 	q := &AggregateQuery{Series: series, IsString: table == clickhouse.TableStates, Range: all}
 	p, err := r.plan(ctx, q, []Function{Count, First, Last})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if p == nil {
-		return fmt.Sprintf(`
-			SELECT series, toUnixTimestamp64Micro(min(ts)), toUnixTimestamp64Micro(max(ts)), toInt64(count())
+		return func(reading) string {
+			return fmt.Sprintf(`
+			SELECT series, toUnixTimestamp64Micro(min(ts)), toUnixTimestamp64Micro(max(ts)), toInt64(count()), toUInt8(0)
 			FROM %s FINAL PREWHERE series IN (%s)%s%s GROUP BY series`,
-			table, clickhouse.IDArray(series), all.KeptFrom.condition(series, math.MinInt64), all.hiddenCondition("WHERE")), nil
+				table, clickhouse.IDArray(series), all.KeptFrom.condition(series, math.MinInt64), all.hiddenCondition("WHERE"))
+		}, nil
 	}
-	subqueries := p.subqueries(q, []rollupColumn{firstAtColumn, lastAtColumn, countColumn})
-	return fmt.Sprintf(
-		`SELECT series, toInt64(min(head_at)), toInt64(max(tail_at)), toInt64(sum(n)) FROM (%s) GROUP BY series`,
-		strings.Join(subqueries, " UNION ALL "),
-	), nil
+	return func(how reading) string {
+		subqueries := p.subqueries(q, []rollupColumn{firstAtColumn, lastAtColumn, countColumn}, how)
+		return fmt.Sprintf(`
+			SELECT series, toInt64(min(head_at)), toInt64(max(tail_at)), toInt64(sum(n)), max(uncertain)
+			FROM (%s) GROUP BY series`, strings.Join(subqueries, " UNION ALL "))
+	}, nil
 }
 
 // SourceActivity returns the time at which the API received the newest request of each

@@ -56,6 +56,10 @@ func (r Range) parameters() ch.Parameters {
 // of a point fulfil or none does: those of a range depend on series and ts alone. The
 // condition on hidden rows comes after FINAL, in WHERE.
 func currentPoints(table string, series []uint64, r *Range) string {
-	return fmt.Sprintf(`SELECT series, ts, value FROM %s FINAL PREWHERE series IN (%s) AND %s%s`,
-		table, clickhouse.IDArray(series), r.where(series), r.hiddenCondition("WHERE"))
+	return selectPoints(table+" FINAL", series, r)
+}
+
+func selectPoints(from string, series []uint64, r *Range) string {
+	return fmt.Sprintf(`SELECT series, ts, value FROM %s PREWHERE series IN (%s) AND %s%s`,
+		from, clickhouse.IDArray(series), r.where(series), r.hiddenCondition("WHERE"))
 }

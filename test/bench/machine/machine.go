@@ -23,8 +23,8 @@ type Environment struct {
 	Commit  string // with a suffix if files are changed
 }
 
-// Describe returns the surroundings. Changes of ignored files, which the measurement itself writes, do not
-// count.
+// Describe returns the environment. It does not count changes of ignored files, which the measurement
+// itself writes.
 func Describe(ctx context.Context, ignored ...string) (s Environment, err error) {
 	model := "unknown processor"
 	if models, err := cpu.InfoWithContext(ctx); err == nil && len(models) > 0 {
@@ -32,11 +32,11 @@ func Describe(ctx context.Context, ignored ...string) (s Environment, err error)
 	}
 	memory, err := mem.VirtualMemoryWithContext(ctx)
 	if err != nil {
-		return s, fmt.Errorf("looking at the machine: %w", err)
+		return s, fmt.Errorf("describing the machine: %w", err)
 	}
 	kernel, err := host.KernelVersionWithContext(ctx)
 	if err != nil {
-		return s, fmt.Errorf("looking at the machine: %w", err)
+		return s, fmt.Errorf("describing the machine: %w", err)
 	}
 	version, err := output(ctx, "go", "env", "GOVERSION")
 	if err != nil {
@@ -83,7 +83,7 @@ func output(ctx context.Context, program string, args ...string) (string, error)
 func Engines(report []byte, binary string) (map[string]string, error) {
 	var findings []struct{ Name, Version string }
 	if err := json.Unmarshal(report, &findings); err != nil {
-		return nil, fmt.Errorf("reading what livegraph doctor says: %w", err)
+		return nil, fmt.Errorf("reading the output of livegraph doctor: %w", err)
 	}
 	versions := map[string]string{}
 	for _, f := range findings {

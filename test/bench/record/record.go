@@ -38,7 +38,7 @@ type sample struct {
 func New(b *testing.B) *Recorder {
 	b.Helper()
 	if b.N > 1 {
-		b.Skip("one round says it all: -benchtime 1x")
+		b.Skip("one round measures everything: use -benchtime 1x")
 	}
 	return &Recorder{b: b, samples: map[string][]sample{}, engines: map[string]string{}, out: os.Stdout}
 }
@@ -88,7 +88,7 @@ func CPU(tb testing.TB) time.Duration {
 	tb.Helper()
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		tb.Fatalf("asking for the CPU time: %v", err)
+		tb.Fatalf("reading the CPU time: %v", err)
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -52,7 +52,7 @@ func (s section) run(ctx context.Context, out io.Writer) (*results, error) {
 		return nil, fmt.Errorf("%w\n%s%s", err, printed.String(), errs.String())
 	}
 	if len(measured.samples) == 0 {
-		return nil, fmt.Errorf("no benchmark printed anything:\n%s", printed.String())
+		return nil, fmt.Errorf("no benchmark printed a measurement:\n%s", printed.String())
 	}
 	return measured, nil
 }

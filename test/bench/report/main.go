@@ -43,9 +43,9 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("report", flag.ContinueOnError)
 	only := flags.String(
-		"only", "", "regular expression: run the sections whose id matches; those that take long run only so",
+		"only", "", "regular expression: run the sections whose id matches; long sections run only this way",
 	)
-	render := flags.Bool("render", false, "run nothing, make the page again")
+	render := flags.Bool("render", false, "run no benchmark, generate the page")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestThePageIsMadeOfTheResults requires that docs/benchmarks.md is generated from docs/benchmarks.txt
+// TestPageIsGeneratedFromResults requires that docs/benchmarks.md is generated from docs/benchmarks.txt
 // and the templates. `go run ./test/bench/report -render` generates it.
-func TestThePageIsMadeOfTheResults(t *testing.T) {
+func TestPageIsGeneratedFromResults(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	all, err := load(filepath.Join(root, resultsPath))
 	require.NoError(t, err)
@@ -22,7 +22,7 @@ func TestThePageIsMadeOfTheResults(t *testing.T) {
 	require.Equal(t, string(want), string(page))
 }
 
-func TestLinesOfGoTestAreRead(t *testing.T) {
+func TestGoTestOutputIsParsed(t *testing.T) {
 	r := newResults()
 	for line := range strings.Lines(`goos: linux
 engines: clickhouse 26.9, postgres 18.6
@@ -47,10 +47,10 @@ PASS
 	require.NoError(t, err)
 	require.Equal(t, "| the service | 158 ns | 150 ns to 164 ns |", row)
 	_, err = r.row("the service", "Pipeline/cpu")
-	require.ErrorContains(t, err, `nothing was measured of "Pipeline/cpu"`)
+	require.ErrorContains(t, err, `no samples of "Pipeline/cpu"`)
 }
 
-func TestResultsAreKeptAsTheyWereRead(t *testing.T) {
+func TestSavedResultsAreLoadedUnchanged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.txt")
 	all, err := load(path)
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestResultsAreKeptAsTheyWereRead(t *testing.T) {
 	require.Equal(t, all, again)
 }
 
-func TestFiguresHaveThreeDigits(t *testing.T) {
+func TestValuesHaveThreeSignificantDigits(t *testing.T) {
 	for value, want := range map[float64]string{
 		0: "0", 0.00023: "0.0002", 0.0999: "0.0999", 1: "1.00", 9.996: "10.0", 99.96: "100", 0.9996: "1.00", 12.34: "12.3",
 		999.6: "1.00 k", 123456: "123 k", 999_600: "1.00 M",
@@ -77,7 +77,7 @@ func TestFiguresHaveThreeDigits(t *testing.T) {
 	}
 }
 
-func TestASectionThatIsNotMeasuredSaysHow(t *testing.T) {
+func TestUnmeasuredSectionShowsItsCommand(t *testing.T) {
 	page, err := renderPage(nil)
 	require.NoError(t, err)
 	for _, s := range sections {
@@ -85,7 +85,7 @@ func TestASectionThatIsNotMeasuredSaysHow(t *testing.T) {
 	}
 }
 
-func TestASectionThatTakesLongRunsOnlyByName(t *testing.T) {
+func TestLongSectionRunsOnlyByName(t *testing.T) {
 	long, short := section{id: "outage", asked: true}, section{id: "pipeline"}
 	for only, want := range map[string][2]bool{
 		"": {false, true}, "outage": {true, false}, "OUT": {true, false}, "pipe|out": {true, true},

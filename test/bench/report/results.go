@@ -151,7 +151,7 @@ func (r *results) samplesOf(name string) (*samples, error) {
 		r.shown[name] = true
 		return s, nil
 	}
-	return nil, fmt.Errorf("nothing was measured of %q, but of %v", name, slices.Sorted(maps.Keys(r.samples)))
+	return nil, fmt.Errorf("no samples of %q, only of %v", name, slices.Sorted(maps.Keys(r.samples)))
 }
 
 // median returns the middle value, or the mean of the two middle values.

@@ -40,7 +40,7 @@ telemetry.enabled=false
 // questPoll is the interval of counts, which are cheap in QuestDB.
 const questPoll = 20 * time.Millisecond
 
-// QuestDB starts QuestDB in a directory of its own. It requires Java 17 and, the first time, Maven.
+// QuestDB starts QuestDB in a directory of its own. It requires Java 17, and Maven for the first start.
 func QuestDB(tb testing.TB) (*Rival, error) {
 	tb.Helper()
 	jars, err := embedded.InstallJars(tb.Context(), embedded.JarSet{
@@ -90,7 +90,7 @@ func questRows(ctx context.Context, r *Rival, load Load) (found, all int64, err 
 	}
 	var counted struct{ Dataset [][]int64 }
 	if err := json.Unmarshal(answer, &counted); err != nil || len(counted.Dataset) != 1 || len(counted.Dataset[0]) != 1 {
-		return 0, all, fmt.Errorf("questdb answers %.300s (%w)", answer, err)
+		return 0, all, fmt.Errorf("questdb answered %.300s (%w)", answer, err)
 	}
 	return counted.Dataset[0][0], all, nil
 }

@@ -98,11 +98,11 @@ func (r *Rival) stop(ended <-chan struct{}) {
 // PID returns the process's id.
 func (r *Rival) PID() int { return r.cmd.Process.Pid }
 
-// Pause pauses the process, so that others have the machine to themselves. Wake resumes it.
+// Pause pauses the process, so that others have the machine to themselves. Resume resumes it.
 func (r *Rival) Pause() error { return r.cmd.Process.Signal(syscall.SIGSTOP) }
 
-// Resume resumes a paused process. Connections of before the pause are not used again: the process
-// may close them at once, because they were idle for longer than it allows.
+// Resume resumes a paused process. It closes idle connections first, because the process may close
+// connections whose idle timeout expired during the pause.
 func (r *Rival) Resume() error {
 	r.client.CloseIdleConnections()
 	return r.cmd.Process.Signal(syscall.SIGCONT)

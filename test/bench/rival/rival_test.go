@@ -12,12 +12,12 @@ import (
 
 // BenchmarkRivals verifies that the other stores save every point: it waits until queries find them.
 
-func TestTheVersionOfQuestDBIsThatOfItsJar(t *testing.T) {
+func TestQuestDBVersionMatchesItsJar(t *testing.T) {
 	require.Regexp(t, `^\d+\.\d+\.\d+$`, questVersion())
 	require.Contains(t, questPOM, "<version>"+questVersion()+"</version>")
 }
 
-func TestSeriesAreWrittenAsLinesOfJSON(t *testing.T) {
+func TestSeriesAreWrittenAsJSONLines(t *testing.T) {
 	var line struct {
 		Metric     map[string]string
 		Values     []float64
@@ -30,7 +30,7 @@ func TestSeriesAreWrittenAsLinesOfJSON(t *testing.T) {
 	require.Equal(t, []int64{1000, 2000}, line.Timestamps)
 }
 
-func TestARefusalEndsTheSending(t *testing.T) {
+func TestRefusalStopsSending(t *testing.T) {
 	var taken atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if taken.Add(1) == 3 {

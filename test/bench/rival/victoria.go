@@ -18,12 +18,12 @@ import (
 const (
 	victoriaModule  = "github.com/VictoriaMetrics/VictoriaMetrics"
 	victoriaProgram = victoriaModule + "/app/victoria-metrics"
-	// victoriaPoll is long: a count reads every point.
+	// victoriaPoll is long because a count reads every point.
 	victoriaPoll = 200 * time.Millisecond
 )
 
 // VictoriaMetrics builds VictoriaMetrics' single binary from its module in the folder moduleDir, and
-// starts it in a directory of its own. The first time it requires the module proxy.
+// starts it in a directory of its own. The first build requires the module proxy.
 func VictoriaMetrics(tb testing.TB, moduleDir string) (*Rival, error) {
 	tb.Helper()
 	dir, address := tb.TempDir(), harness.FreeAddress(tb)
@@ -33,7 +33,7 @@ func VictoriaMetrics(tb testing.TB, moduleDir string) (*Rival, error) {
 	}
 	version, err := inModule(tb, moduleDir, "list", "-m", "-f", "{{.Version}}", victoriaModule)
 	if err != nil {
-		return nil, fmt.Errorf("asking for the version of VictoriaMetrics: %w: %s", err, version)
+		return nil, fmt.Errorf("reading the version of VictoriaMetrics: %w: %s", err, version)
 	}
 	base := "http://" + address
 	r := &Rival{
@@ -76,7 +76,7 @@ func victoriaPoints(ctx context.Context, r *Rival, load Load) (found, all int64,
 		Data struct{ Result []struct{ Value [2]any } }
 	}
 	if err := json.Unmarshal(answer, &counted); err != nil {
-		return 0, load.Points, fmt.Errorf("victoriametrics answers %.300s: %w", answer, err)
+		return 0, load.Points, fmt.Errorf("victoriametrics answered %.300s: %w", answer, err)
 	}
 	if len(counted.Data.Result) == 0 {
 		return 0, load.Points, nil

@@ -34,7 +34,7 @@ const (
 	Other     Stage = "rest"
 )
 
-// All are the stages.
+// All lists the stages.
 var All = []Stage{HTTP, Parse, Resolve, Encode, Produce, Log, Fetch, Arrange, Insert, Collector, Scheduler, Other}
 
 const (
@@ -105,7 +105,7 @@ func sumStages(p *profile.Profile) (map[Stage]time.Duration, error) {
 		}
 	}
 	if cpu < 0 {
-		return nil, fmt.Errorf("the profile is none of CPU time")
+		return nil, fmt.Errorf("the profile is not a CPU profile")
 	}
 	times := map[Stage]time.Duration{}
 	for _, stage := range All {

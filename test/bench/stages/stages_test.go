@@ -26,7 +26,7 @@ func cpuProfile(stacks ...[]string) *profile.Profile {
 	return p
 }
 
-func TestASampleIsOfTheInnermostStage(t *testing.T) {
+func TestSampleBelongsToInnermostStage(t *testing.T) {
 	serve := []string{
 		module + "ingest.(*Pipeline).Accept", module + "api/livedata.(*api).ingest", "net/http.(*conn).serve",
 	}
@@ -59,7 +59,7 @@ func TestASampleIsOfTheInnermostStage(t *testing.T) {
 	}
 }
 
-func TestAWrittenProfileIsRead(t *testing.T) {
+func TestReadParsesProfile(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(
 		t, cpuProfile(
@@ -72,9 +72,9 @@ func TestAWrittenProfileIsRead(t *testing.T) {
 	require.Equal(t, 2*time.Millisecond, times[Parse])
 }
 
-func TestWhatIsNoProfileOfCPUTimeIsRefused(t *testing.T) {
+func TestOtherProfilesAreRejected(t *testing.T) {
 	_, err := sumStages(&profile.Profile{SampleType: []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}}})
-	require.ErrorContains(t, err, "none of CPU time")
+	require.ErrorContains(t, err, "not a CPU profile")
 	_, err = Read(bytes.NewReader([]byte("other")))
 	require.Error(t, err)
 }

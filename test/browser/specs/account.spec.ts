@@ -1,6 +1,6 @@
 import { expect, FIRST, logIn, NASTY, open, row, test } from '../support.ts'
 
-test('an operator is made, changes the password, which ends other sessions, and is deleted', async ({ page, browser, watch }) => {
+test('creates and deletes an operator; a password change ends all its sessions', async ({ page, browser, watch }) => {
   watch.allow(/status of 422 .* \/admin\/api\/operators$/)
   await open(page, 'account')
   const add = async (name: string) => {
@@ -39,7 +39,7 @@ test('an operator is made, changes the password, which ends other sessions, and 
   await expect(one.getByRole('alert')).toBeVisible()
   await change(password, 'a horse on a staple')
   await expect(one.getByRole('heading', { name: 'Log in' })).toBeVisible()
-  // The other window notices at its next request.
+  // The other window shows the login page after its next request.
   await other.getByRole('link', { name: 'Keys', exact: true }).click()
   await expect(other.getByRole('heading', { name: 'Log in' })).toBeVisible()
   await logIn(one, 'ana', password)
@@ -55,7 +55,7 @@ test('an operator is made, changes the password, which ends other sessions, and 
   for (const window of windows) await window.context().close()
 })
 
-test('another operator’s password is reset with one’s own, and shown once', async ({ page, browser, watch }) => {
+test('resets the password of another operator and shows the new password once', async ({ page, browser, watch }) => {
   watch.allow(/status of 422 .* \/admin\/api\/operators\/[^/]+\/password$/)
   await open(page, 'account')
   await page.getByRole('button', { name: 'New operator' }).click()

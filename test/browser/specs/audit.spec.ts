@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { call, expect, FIRST, open, row, seed, statusOf, test } from '../support.ts'
 
-test('uses of keys are filtered, looked into and taken along as CSV', async ({ page }) => {
+test('filters requests, shows their details and exports them as CSV', async ({ page }) => {
   const { plant } = seed()
   expect(await statusOf(plant, `/api/queries/nodes/${crypto.randomUUID()}`)).toBe(404)
   await call(plant, 'GET', '/api/me')
@@ -40,7 +40,7 @@ test('uses of keys are filtered, looked into and taken along as CSV', async ({ p
   await expect(row(trail, FIRST.AdminUser).first()).toBeVisible()
 })
 
-test('a filter keeps the focus when it holds', async ({ page, watch }) => {
+test('keeps the focus in a filter after it is applied', async ({ page, watch }) => {
   watch.allow(/status of 4\d\d .*\/admin\/api\/audit$/)
   await open(page, 'audit')
   const uses = page.getByRole('table', { name: 'Requests with keys' })
@@ -61,7 +61,7 @@ test('a filter keeps the focus when it holds', async ({ page, watch }) => {
   await page.keyboard.press('ArrowDown')
   await expect(page).toHaveURL(/status=2xx/)
   await expect(status).toBeFocused()
-  // An incomplete text is not lost when another filter is changed.
+  // Text that is not applied yet is kept when another filter changes.
   await page.getByLabel('Request', { exact: true }).fill('req_1')
   await status.selectOption('4xx')
   await expect(page.getByLabel('Request', { exact: true })).toHaveValue('req_1')

@@ -1,6 +1,6 @@
 import { expect, open, seed, test, waitForPage } from '../support.ts'
 
-test('every page of an empty workspace says what to do', async ({ page }) => {
+test('shows an empty state on every page of an empty workspace', async ({ page }) => {
   const { workspace } = seed().empty
   const says: [path: string, heading: string, text: RegExp][] = [
     ['sources', 'Sources', /No sources yet/],

@@ -4,7 +4,7 @@ import { call, expect, FIRST, logIn, open, seed, test, URL_OF } from '../support
 
 const counts = (page: Page) => page.locator('.graph-count')
 
-test('nodes are found, expanded, made, changed, connected, undone and redone', async ({ page }) => {
+test('finds, expands, creates, updates, connects and deletes nodes, with undo and redo', async ({ page }) => {
   const { plant } = seed()
   const boiler = plant.nodes['Boiler 2'] ?? ''
   await open(page, `graph?node=${boiler}`, plant.workspace)
@@ -12,7 +12,7 @@ test('nodes are found, expanded, made, changed, connected, undone and redone', a
   await page.getByRole('button', { name: 'Clear the canvas' }).click()
   await expect(counts(page)).toHaveText('0 nodes, 0 edges')
 
-  // Found and looked at.
+  // Find a node and show its details.
   await page.getByRole('searchbox', { name: 'Find nodes by name' }).fill('pump')
   await page.getByRole('button', { name: /Pump 7/ }).click()
   await page.keyboard.press('Escape')
@@ -23,7 +23,7 @@ test('nodes are found, expanded, made, changed, connected, undone and redone', a
   await side.getByRole('button', { name: 'Expand' }).click()
   await expect(counts(page)).toHaveText(/^4 nodes, [3-9] edges$/)
 
-  // Changed.
+  // Update the node.
   await side.getByRole('button', { name: 'Edit' }).click()
   const edit = page.getByRole('dialog', { name: 'Edit Pump 7' })
   await edit.getByLabel('Name', { exact: true }).fill('Pump 7b')
@@ -31,7 +31,7 @@ test('nodes are found, expanded, made, changed, connected, undone and redone', a
   await expect(side.getByRole('heading', { name: 'Pump 7b' })).toBeVisible()
   await expect(side).toContainText('version 2')
 
-  // Made and connected.
+  // Create a node and connect it.
   await page.getByRole('toolbar', { name: 'Edit the graph' }).getByRole('button', { name: 'Node' }).click()
   const node = page.getByRole('dialog', { name: 'New node' })
   await node.getByRole('button', { name: 'Create' }).click()
@@ -49,7 +49,7 @@ test('nodes are found, expanded, made, changed, connected, undone and redone', a
   await expect(edge).toHaveCount(0)
   await expect(side).toContainText('is part of')
 
-  // Undone and redone: the edge, then by the history.
+  // Undo and redo the edge, then the update from the history.
   const before = await counts(page).innerText()
   await page.getByRole('button', { name: 'Undo my last command' }).click()
   await expect(counts(page)).not.toHaveText(before)
@@ -68,7 +68,7 @@ test('nodes are found, expanded, made, changed, connected, undone and redone', a
   await side.getByRole('tab', { name: /^Shown/ }).click()
   await expect(tree.getByRole('treeitem', { name: /Pump 7b/ }).first()).toBeVisible()
 
-  // Deleted with its edge, and brought back with it.
+  // Delete the node with its edge, and restore both with undo.
   await tree.getByRole('treeitem', { name: /Bearing 7-A/ }).first().click()
   await side.getByRole('tab', { name: 'Selection' }).click()
   await side.getByRole('button', { name: 'More actions' }).click()
@@ -79,7 +79,7 @@ test('nodes are found, expanded, made, changed, connected, undone and redone', a
   await expect(counts(page)).toHaveText(before)
 })
 
-test('the canvas is worked by keyboard', async ({ page }) => {
+test('selects and removes a node with the keyboard', async ({ page }) => {
   const { plant } = seed()
   await open(page, 'graph', plant.workspace)
   await expect(counts(page)).toHaveText(/^[1-9]/)
@@ -93,7 +93,7 @@ test('the canvas is worked by keyboard', async ({ page }) => {
   await expect(counts(page)).not.toHaveText(shown)
 })
 
-test('a change by somebody else is seen at once', async ({ page }) => {
+test('shows a change by another client without a reload', async ({ page }) => {
   const { plant } = seed()
   const valve = plant.nodes['Valve V-12'] ?? ''
   await open(page, `graph?node=${valve}`, plant.workspace)
@@ -105,7 +105,7 @@ test('a change by somebody else is seen at once', async ({ page }) => {
   await expect(side.getByRole('treeitem', { name: /Valve V-13/ })).toBeVisible()
 })
 
-test('it is live although a request for where the stream begins failed', { tag: '@full' }, async ({ page, watch }) => {
+test('connects the stream after requests for its start position failed', { tag: '@full' }, async ({ page, watch }) => {
   watch.allow(/status of (403|503)/)
   const { plant } = seed()
   const answers = [503, 503, 503, 503, 403]
@@ -120,7 +120,7 @@ test('it is live although a request for where the stream begins failed', { tag: 
   expect(answers).toEqual([])
 })
 
-test('it is live again although the stream was refused once', async ({ page, watch }) => {
+test('reconnects after the stream was refused once', async ({ page, watch }) => {
   watch.allow(/status of 403/)
   const { plant } = seed()
   let refused = 0
@@ -133,7 +133,7 @@ test('it is live again although the stream was refused once', async ({ page, wat
   await expect(page.getByText('Live', { exact: true })).toBeVisible()
 })
 
-test('a command whose outcome is not known is the same one when it is sent again', async ({ page, watch }) => {
+test('reuses the idempotency key when a command with an unknown outcome is retried', async ({ page, watch }) => {
   watch.allow(/status of (503|504)|ERR_|Failed to load/)
   const { plant } = seed()
   await open(page, `graph?node=${plant.nodes['Boiler 2'] ?? ''}`, plant.workspace)
@@ -144,7 +144,7 @@ test('a command whose outcome is not known is the same one when it is sent again
     keys.push((await route.request().allHeaders())['idempotency-key'] ?? '')
     const fate = fates.shift()
     if (!fate) return route.continue()
-    // The server executes it, but its answer is lost.
+    // The server executes the command, but its response is lost.
     const answer = await route.fetch()
     expect(answer.ok()).toBe(true)
     if (fate === 'cut') return route.abort()
@@ -172,7 +172,7 @@ test('a command whose outcome is not known is the same one when it is sent again
   const named = async () => (await call<unknown[]>(plant, 'GET', '/api/queries/nodes?name=Only%20once')).length
   expect(await named()).toBe(1)
 
-  // Another command is another, and so is the same one after its outcome was known.
+  // A different command has a new key. So has the same command once its outcome is known.
   for (const name of ['Only once', 'Something else']) {
     await page.getByRole('toolbar', { name: 'Edit the graph' }).getByRole('button', { name: 'Node' }).click()
     await dialog.getByLabel('Name', { exact: true }).fill(name)
@@ -183,7 +183,7 @@ test('a command whose outcome is not known is the same one when it is sent again
   expect(await named()).toBe(2)
 })
 
-test('over plain HTTP from another machine it is written, too', async ({ browser }) => {
+test('creates a node over plain HTTP from another host', async ({ browser }) => {
   const { plant } = seed()
   const port = new URL(URL_OF).port
   const context = await browser.newContext({

@@ -1,6 +1,6 @@
 import { expect, open, row, test } from '../support.ts'
 
-test('the index is rebuilt', async ({ page }) => {
+test('rebuilds the index', async ({ page }) => {
   await open(page, 'indexes')
   await expect(row(page, 'Plant')).toContainText('ready')
   await page.getByRole('button', { name: 'Re-index' }).click()

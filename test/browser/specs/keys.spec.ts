@@ -5,7 +5,7 @@ import { control, expect, open, row, seed, statusOf, test } from "../support.ts"
 
 test.use({ permissions: ["clipboard-read", "clipboard-write"] });
 
-test("a key is made, shown once, used, rolled and revoked", async ({ page, context }) => {
+test("creates, uses, rolls and revokes a key, and shows it once", async ({ page, context }) => {
   const { workspace } = seed().plant;
   await open(page, `keys?workspaceId=${workspace}`);
   await page.getByRole("button", { name: "New key" }).click();
@@ -42,7 +42,7 @@ test("a key is made, shown once, used, rolled and revoked", async ({ page, conte
   await page.getByRole("button", { name: "I have saved it" }).click();
   await expect(page.getByRole("dialog", { name: "The successor" })).toHaveCount(0);
   await expectNotStored(page, second);
-  // Both work during the grace period of a day.
+  // Both keys work during the grace period of one day.
   expect(await statusOf({ workspace, key: first }, "/api/queries/nodes")).toBe(200);
   expect(await statusOf({ workspace, key: second }, "/api/queries/nodes")).toBe(200);
   await page.keyboard.press("Escape");
@@ -59,17 +59,17 @@ test("a key is made, shown once, used, rolled and revoked", async ({ page, conte
   for (const key of [first, second])
     await expect.poll(() => statusOf({ workspace, key }, "/api/queries/nodes")).toBe(401);
 
-  // Nor is it in restored form data or in the page cache.
+  // Restored form data and the page cache do not contain the keys either.
   await page.goBack();
   await page.reload();
-  await expect(page.locator("h1")).toBeVisible(); // by its tag: behind the details of the revoked key it has no role
+  await expect(page.locator("h1")).toBeVisible(); // by tag, because it has no role while a dialog is open
   await expectNotStored(page, first);
   expect(JSON.stringify(await context.storageState({ indexedDB: true }))).not.toContain(second);
 });
 
 const shownKey = async (page: Page) => (await page.locator("[data-secret=key]").innerText()).trim();
 
-/** Requires that the key is stored nowhere after its dialog is closed. */
+/** Requires that the browser does not store the key after its dialog is closed. */
 async function expectNotStored(page: Page, key: string): Promise<void> {
   const secret = key.slice(8); // without the prefix of the mode
   const kept = await page.evaluate(async () => {
@@ -97,7 +97,7 @@ async function expectNotStored(page: Page, key: string): Promise<void> {
   expect(Object.keys(kept.local).filter((name) => !/theme/.test(name))).toEqual([]);
 }
 
-test("a key that was made is shown, whatever was pressed meanwhile", async ({ page, watch }) => {
+test("shows a new key even if the user leaves before the response arrives", async ({ page, watch }) => {
   watch.allow(/status of 401/);
   const { workspace } = seed().plant;
   await open(page, `pipeline`);
@@ -110,7 +110,7 @@ test("a key that was made is shown, whatever was pressed meanwhile", async ({ pa
     await page.getByRole("button", { name: "I have saved it" }).click();
     await expect(shown).toHaveCount(0);
   };
-  // The answer is slow and arrives after the page has changed.
+  // The response arrives only after the user has tried to leave.
   const leave: (() => Promise<unknown>)[] = [
     () => page.keyboard.press("Escape"),
     () => page.mouse.click(5, 5),
@@ -151,7 +151,7 @@ test("a key that was made is shown, whatever was pressed meanwhile", async ({ pa
   await roll.getByRole("button", { name: "Roll key" }).click();
   await expect(page.getByRole("dialog", { name: "The successor" })).toBeVisible();
   await listed;
-  // Navigation to another page does not lose it either.
+  // The key is shown after navigation to another page as well.
   await page.goBack();
   await expect(page.getByRole("dialog", { name: "The successor" })).toBeVisible();
   await taken();
@@ -159,7 +159,7 @@ test("a key that was made is shown, whatever was pressed meanwhile", async ({ pa
   for (const key of kept) await expectNotStored(page, key);
 });
 
-test("of more than a thousand keys each is found, the newest first", async ({ page }) => {
+test("lists more than a thousand keys, newest first, and finds each by name", async ({ page }) => {
   const admin = await Admin.withSession(page.request);
   const crowded = await admin.tenant("A crowd of keys", "live");
   await control("create-many", { workspace: crowded.workspace, count: 1_200 });
@@ -185,7 +185,7 @@ test("of more than a thousand keys each is found, the newest first", async ({ pa
     await expect(page.getByRole("dialog")).toContainText("read:nodes");
     await page.keyboard.press("Escape");
 
-    // The same applies where a key is selected.
+    // The key filter of the audit log finds it as well.
     await open(page, "audit");
     await page.getByRole("searchbox", { name: "Find a key" }).fill("crowd 1200");
     await expect(page.getByRole("option", { name: /crowd 1200/ })).toHaveCount(1);

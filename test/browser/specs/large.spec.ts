@@ -1,4 +1,4 @@
-// Measures how smoothly a graph of five hundred nodes is drawn. The times are printed and do not fail the test.
+// Measures the frame times of a graph of five hundred nodes. The times are printed and do not fail the test.
 
 import type { Page } from '@playwright/test'
 
@@ -11,7 +11,7 @@ const LEAVES = 49
 const LINKS = 250
 const NODES = HUBS + HUBS * LEAVES
 
-test('a graph of five hundred nodes is shown, moved and searched', { tag: '@full' }, async ({ page }) => {
+test('draws, pans, zooms and searches a graph of five hundred nodes', { tag: '@full' }, async ({ page }) => {
   test.setTimeout(240_000)
   const admin = await Admin.withSession(page.request)
   const large = await admin.tenant('Five hundred nodes', 'test')
@@ -61,7 +61,7 @@ test('a graph of five hundred nodes is shown, moved and searched', { tag: '@full
   await admin.delete(`/workspaces/${large.workspace}`)
 })
 
-/** Creates hubs with leaves and links between them. Returns the hubs' ids. */
+/** Creates hubs with leaves, and edges between leaves. Returns the ids of the hubs. */
 async function fill(of: Tenant): Promise<string[]> {
   const hubs = Array.from({ length: HUBS }, () => crypto.randomUUID())
   const leaves = hubs.map(() => Array.from({ length: LEAVES }, () => crypto.randomUUID()))
@@ -81,7 +81,7 @@ async function fill(of: Tenant): Promise<string[]> {
   await call(of, 'POST', '/api/commands/batch', {
     commands: [
       ...leaves.flatMap((some, i) => some.map((id) => edge(id, hubs[i] ?? id, 'part of'))),
-      // Links between hubs, the same in each run.
+      // Edges between leaves, the same in each run.
       ...Array.from({ length: LINKS }, (_, i) => edge(flat[i] ?? '', flat[(i * 7 + 61) % flat.length] ?? '', 'feeds')),
     ],
   })

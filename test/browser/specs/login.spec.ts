@@ -3,7 +3,7 @@ import { expect, FIRST, logIn, open, SESSION, test, URL_OF } from '../support.ts
 
 test.use({ storageState: { cookies: [], origins: [] } })
 
-test('a wrong password is told, the right one leads to where one was going', async ({ page, watch }) => {
+test('shows an error for a wrong password and returns to the requested page after login', async ({ page, watch }) => {
   await open(page, 'keys')
   await expect(page.getByText('Log in to see that page.')).toBeVisible()
   await logIn(page, FIRST.AdminUser, 'not the password')
@@ -21,13 +21,13 @@ test('a wrong password is told, the right one leads to where one was going', asy
   await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible()
 })
 
-test.describe('from an address that tries without end', () => {
+test.describe('too many login attempts from one address', () => {
   test.use({ extraHTTPHeaders: { 'X-Forwarded-For': '203.0.113.77' } })
 
-  test('the page says how long to wait', async ({ page, watch }) => {
+  test('shows how long to wait', async ({ page, watch }) => {
     watch.allow(/status of 429/)
     await open(page, 'login')
-    // Ten within a window of five minutes, which may end during the test.
+    // The limit is ten attempts in five minutes. The window may end during the test.
     const wait = page.getByRole('button', { name: /^Wait \d+ s$/ })
     const wrong = page.getByText('Name or password is wrong')
     for (let tries = 0; tries < 25 && !(await wait.isVisible()); tries++) {
@@ -40,7 +40,7 @@ test.describe('from an address that tries without end', () => {
   })
 })
 
-test('the session is a cookie that no script reads, and is another after each login', async ({ page, context }) => {
+test('stores the session in an HttpOnly cookie with a new value after each login', async ({ page, context }) => {
   await open(page, 'login')
   const ids = new Set<string>()
   for (let i = 0; i < 2; i++) {
@@ -61,7 +61,7 @@ test('the session is a cookie that no script reads, and is another after each lo
 test.describe('with a session', () => {
   test.use({ storageState: SESSION })
 
-  test('a write without its token is refused', async ({ page }) => {
+  test('refuses a write without a valid CSRF token', async ({ page }) => {
     const body = { name: 'forged', mode: 'live', plan: 'starter' }
     const plain = await page.request.post('/admin/api/workspaces', { data: body })
     expect(plain.status()).toBe(403)
@@ -74,7 +74,7 @@ test.describe('with a session', () => {
     expect(await list.text()).not.toContain('forged')
   })
 
-  test('the cookie opens nothing of the interface, and a key nothing of the page', async ({ page, playwright }) => {
+  test('refuses the session cookie on the API and an API key on the admin API', async ({ page, playwright }) => {
     expect((await page.request.get('/api/me')).status()).toBe(401)
     const bare = await playwright.request.newContext({ baseURL: URL_OF, storageState: { cookies: [], origins: [] } })
     const answer = await bare.get('/admin/api/keys', { headers: { Authorization: `Bearer ${FIRST.AdminKey}` } })
@@ -83,7 +83,7 @@ test.describe('with a session', () => {
   })
 })
 
-test('a login in another tab breaks nothing in this one', async ({ page, context, watch }) => {
+test('continues after a login in another tab', async ({ page, context, watch }) => {
   // A request may still use the cookie that a login replaces.
   watch.allow(/status of 403 .* \/admin\/api\/workspaces$/, /status of 401 .* \/admin\/api\/\w+$/)
   await open(page, 'workspaces')
@@ -95,7 +95,7 @@ test('a login in another tab breaks nothing in this one', async ({ page, context
     await form.getByRole('button', { name: 'Create workspace' }).click()
     return page.getByRole('dialog', { name })
   }
-  // Like a user who did not notice the existing session.
+  // A second login, as in another tab.
   const again = await context.request.post('/admin/api/session', {
     data: { name: FIRST.AdminUser, password: FIRST.AdminPassword },
   })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Admin } from '../admin.ts'
 import { call, control, expect, IMAGES, open, row, test } from '../support.ts'
 
-test('of more than a thousand workspaces each is found wherever one is chosen', async ({ page }) => {
+test('finds each of more than a thousand workspaces in every workspace selector', async ({ page }) => {
   test.setTimeout(120_000)
   await control('create-many', { workspaces: 1_200 })
   try {
@@ -15,7 +15,7 @@ test('of more than a thousand workspaces each is found wherever one is chosen', 
     await expect(page.getByRole('heading', { name: '1 workspace', exact: true })).toBeVisible()
     await expect(row(page, 'Crowd 1200')).toBeVisible()
 
-    // The menu opens the palette.
+    // The menu item opens the command palette.
     await page.getByRole('button', { name: /^Workspace: / }).click()
     await page.screenshot({ path: join(IMAGES, 'crowd-menu.png') })
     await page.getByRole('menuitem', { name: /Find one of 1,2\d\d/ }).click()
@@ -36,7 +36,7 @@ test('of more than a thousand workspaces each is found wherever one is chosen', 
       await choice.selectOption('Crowd 1198')
       await page.screenshot({ path: join(IMAGES, `crowd-${path}.png`) })
     }
-    // With a link, the name is requested.
+    // The page requests the name of a workspace in the URL.
     await open(page, `keys?workspaceId=${chosen}&new=1`)
     const dialog = page.getByRole('dialog', { name: 'New key' })
     await expect(dialog.getByRole('checkbox', { name: 'Crowd 1199' })).toBeChecked()
@@ -52,7 +52,7 @@ test('of more than a thousand workspaces each is found wherever one is chosen', 
   }
 })
 
-test('the history of a graph names a key that is older than a thousand others', async ({ page }) => {
+test('shows the name of a key in the graph history if a thousand keys are newer', async ({ page }) => {
   const admin = await Admin.withSession(page.request)
   const crowded = await admin.tenant('An old key', 'live')
   await call(crowded, 'POST', '/api/commands/batch', {

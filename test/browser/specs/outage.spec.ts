@@ -1,6 +1,6 @@
 import { control, expect, FIRST, open, PAGES, row, test, waitForPage } from '../support.ts'
 
-test('a server that goes away leaves no blank page, and all goes on when it is back', { tag: '@full' }, async ({ page, watch }) => {
+test('shows errors during an outage and recovers afterwards', { tag: '@full' }, async ({ page, watch }) => {
   test.setTimeout(240_000)
   watch.allow(/ERR_|Failed to fetch|net::|status of 50\d|Failed to load/)
   await open(page, '')
@@ -30,7 +30,7 @@ test('a server that goes away leaves no blank page, and all goes on when it is b
   // The page that failed to load recovers without user action, and so do the others.
   await expect(row(page, 'first run')).toBeVisible({ timeout: 60_000 })
   await nav('Workspaces').click()
-  await waitForPage(page, 'Workspaces') // the page of keys, which has more such rows, stays until this one is there
+  await waitForPage(page, 'Workspaces') // until then the keys page is shown, which has similar rows
   await expect(row(page, 'default')).toBeVisible()
   await nav('Overview').click()
   await waitForPage(page, 'Overview')

@@ -1,6 +1,6 @@
 import { call, expect, open, seed, test } from '../support.ts'
 
-test('figures and charts follow what happens', async ({ page }) => {
+test('updates figures and charts as points are ingested', async ({ page }) => {
   await open(page, '')
   await expect(page.getByText('Live', { exact: true })).toBeVisible()
   const lead = page.getByText(/^Livegraph .*, up for /)
@@ -35,7 +35,7 @@ test('figures and charts follow what happens', async ({ page }) => {
   }
 })
 
-test('the palette finds pages and actions by keyboard, and the theme is kept', async ({ page }) => {
+test('finds pages and actions in the command palette and keeps the theme after a reload', async ({ page }) => {
   await open(page, '')
   await expect(page.getByText(/up for/)).toBeVisible()
   const find = async (text: string) => {
@@ -59,7 +59,7 @@ test('the palette finds pages and actions by keyboard, and the theme is kept', a
   await expect(page.getByText('This page does not exist')).toBeVisible()
 })
 
-test('the lag is one thing, in one unit', async ({ page }) => {
+test('shows the lag as a duration and not in records', async ({ page }) => {
   await open(page, '')
   await expect(page.getByText('Live', { exact: true })).toBeVisible()
   const figure = page.locator('.overview-figure').filter({ has: page.getByText('Lag', { exact: true }) })

@@ -1,5 +1,5 @@
-// Every page in the dark and the light theme: its content is loaded, it has no serious accessibility violation, it fits
-// its window, and a screenshot is taken.
+// Tests every page in the light and the dark theme: the content loads, there are no serious accessibility violations,
+// and the page fits the window. Takes a screenshot of each page.
 
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -50,13 +50,13 @@ async function faults(page: Page): Promise<string[]> {
 
 async function picture(page: Page, name: string): Promise<void> {
   mkdirSync(IMAGES, { recursive: true })
-  // Playwright would hide the caret by a style that the page's policy forbids.
+  // By default Playwright hides the caret with a style, which the content security policy forbids.
   await page.screenshot({ path: join(IMAGES, `${name}.png`), caret: 'initial' })
 }
 
 for (const scheme of ['light', 'dark'] as const) {
   test.describe(scheme, scheme === 'dark' ? { tag: '@full' } : {}, () => {
-    // Without motion, so that nodes do not move in the screenshot of the graph.
+    // Reduced motion, so that nodes do not move in the screenshot of the graph.
     test.use({ colorScheme: scheme, contextOptions: { reducedMotion: 'reduce' } })
     for (const { name, path, heading, scoped, shows } of PAGES) {
       test(name, async ({ page }) => {
@@ -74,7 +74,7 @@ for (const scheme of ['light', 'dark'] as const) {
 
 test.describe('on a phone', { tag: '@full' }, () => {
   test.use({ viewport: { width: 360, height: 780 }, hasTouch: true })
-  test('no page is wider than the window, and each is reached', async ({ page }) => {
+  test('shows every page without horizontal scrolling and opens the navigation', async ({ page }) => {
     for (const { name, path, heading, scoped, shows } of PAGES) {
       await open(page, path, scoped ? FIRST.WorkspaceID : undefined)
       await waitForPage(page, heading)
@@ -89,10 +89,10 @@ test.describe('on a phone', { tag: '@full' }, () => {
   })
 })
 
-test.describe('by keyboard alone', () => {
+test.describe('with the keyboard only', () => {
   test.use({ storageState: { cookies: [], origins: [] } })
 
-  test('from the login to a new key', async ({ page }) => {
+  test('logs in and creates a key', async ({ page }) => {
     await open(page, 'login')
     await expect(page.getByLabel('Name')).toBeFocused()
     expect.soft(await faults(page)).toEqual([])
@@ -152,7 +152,7 @@ const focused = (page: Page) =>
 test.describe('first load', () => {
   test.use({ storageState: { cookies: [], origins: [] } })
 
-  test('the login page and the overview are less than 400 KB', async ({ page }) => {
+  test('loads the login page and the overview in less than 400 kB', async ({ page }) => {
     const session = await page.context().newCDPSession(page)
     await session.send('Network.enable')
     let bytes = 0
@@ -174,7 +174,7 @@ test.describe('first load', () => {
     expect(interactive).toBeLessThan(60_000)
   })
 
-  test('the login page in a picture', async ({ browser }) => {
+  test('shows the login page without accessibility violations in both themes', async ({ browser }) => {
     for (const scheme of ['light', 'dark'] as const) {
       const page = await browser.newPage({ colorScheme: scheme, storageState: { cookies: [], origins: [] } })
       await open(page, 'login')

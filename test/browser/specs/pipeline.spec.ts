@@ -1,10 +1,10 @@
 import { expect, open, row, seed, test } from '../support.ts'
 
-test('topics show their partitions and readers', async ({ page }) => {
+test('shows the partitions and consumer groups of topics', async ({ page }) => {
   await open(page, 'pipeline')
   for (const topic of ['points', 'graph.commands', 'graph.events', 'audit']) await expect(row(page, topic).first()).toBeVisible()
   await expect(row(page, 'livegraph-points').first()).toContainText('8 partitions')
-  // Each built-in reader with its lag: of events there are two.
+  // The events topic has two built-in consumer groups.
   const events = row(page, 'graph.events').first()
   await expect(events).not.toContainText('no reader')
   for (const group of ['livegraph-lexical', 'livegraph-embeddings']) await expect(events).toContainText(group)
@@ -20,7 +20,7 @@ test('topics show their partitions and readers', async ({ page }) => {
   await expect(page.getByRole('dialog')).toHaveCount(0)
 })
 
-test('a dead letter is looked into, tried out, redriven; another is discarded', async ({ page }) => {
+test('redrives a dead letter and discards another after a dry run', async ({ page }) => {
   const { plant } = seed()
   await open(page, `pipeline/dead-letters?workspaceId=${plant.workspace}`)
   const letters = page.getByRole('table', { name: 'Dead letters' })
@@ -73,7 +73,7 @@ test('a dead letter is looked into, tried out, redriven; another is discarded', 
   await expect(row(page, 'redriven').first()).toBeVisible()
 })
 
-test('a replay is planned, started, watched and cancelled', async ({ page }) => {
+test('plans, starts, monitors and cancels a replay', async ({ page }) => {
   await open(page, 'pipeline/replays')
   await page.getByRole('button', { name: 'Start a replay' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'Start a replay' })

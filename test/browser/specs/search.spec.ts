@@ -1,6 +1,6 @@
 import { expect, open, seed, test } from '../support.ts'
 
-test('both searches say why they found what they found', async ({ page }) => {
+test('explains the results of hybrid and plain search', async ({ page }) => {
   const { plant } = seed()
   await open(page, 'search', plant.workspace)
   await expect(page.getByText('Search nodes')).toBeVisible()
@@ -12,7 +12,7 @@ test('both searches say why they found what they found', async ({ page }) => {
   await expect(results).toContainText(/\d results?/)
   const hit = results.getByRole('listitem').filter({ hasText: 'Ana Ruiz' }).first()
   await expect(hit).toBeVisible()
-  // Lanes, the parts of the score, and the path over edges.
+  // The lanes, the composition of the score, and the path over edges.
   for (const lane of ['Score', 'Words', 'Meaning', 'Graph']) await expect(hit.getByText(lane, { exact: true }).first()).toBeVisible()
   await expect(results.getByText('Composition').first()).toBeVisible()
   await expect(results.getByText('Path over edges').first()).toBeVisible()

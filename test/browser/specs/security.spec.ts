@@ -1,9 +1,9 @@
 import { call, CONTROL, expect, FIRST, NASTY, open, row, seed, test, URL_OF } from '../support.ts'
 
-/** A part that is short enough to be visible everywhere. */
+/** A prefix that is short enough to be visible everywhere. */
 const PART = NASTY.slice(0, 30)
 
-test('what a user may write is shown as text wherever it is shown', async ({ page }) => {
+test('renders user input as text on every page', async ({ page }) => {
   test.setTimeout(240_000)
   const { workspace, node, source } = seed().nasty
   const shown = async (of = page.locator('main')) => expect(of.getByText(PART).first()).toBeVisible()
@@ -64,7 +64,7 @@ test('what a user may write is shown as text wherever it is shown', async ({ pag
   await expect(page.getByRole('combobox', { name: 'Find a page or an action' })).toBeFocused()
   await page.keyboard.type('onerror')
   await expect(page.getByRole('option').filter({ hasText: PART }).first()).toBeVisible()
-  // In the address, too.
+  // The login page ignores hostile redirect targets.
   await open(page, `login?next=${encodeURIComponent('javascript:alert(1)')}`)
   await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
   await open(page, `login?next=${encodeURIComponent('//example.com/')}`)
@@ -72,12 +72,12 @@ test('what a user may write is shown as text wherever it is shown', async ({ pag
   expect(await page.evaluate(() => (window as unknown as { __x?: unknown }).__x)).toBeUndefined()
 })
 
-test('hostile texts stay texts in what operators do about them', { tag: '@full' }, async ({ page }) => {
+test('renders hostile input as text in operator actions', { tag: '@full' }, async ({ page }) => {
   test.setTimeout(240_000)
   const { workspace, source, key } = seed().nasty
   const dialog = (name: string) => page.getByRole('dialog', { name })
 
-  // A discard, with such a reason.
+  // Discard a dead letter with a hostile reason.
   await open(page, `pipeline/dead-letters?workspaceId=${workspace}`)
   const letters = page.getByRole('table', { name: 'Dead letters' })
   await row(letters, 'refused by the store').first().click()
@@ -96,7 +96,7 @@ test('hostile texts stay texts in what operators do about them', { tag: '@full' 
   await page.getByRole('searchbox', { name: 'Reason contains' }).fill(NASTY)
   await expect(page.getByText('No matching dead letters')).toBeVisible()
 
-  // A cancelled replay of the workspace with such a name. One row per second, so that it is still running.
+  // Cancel a replay of the workspace with the hostile name. At one row per second it is still running.
   const points = Array.from({ length: 300 }, (_, i) => ({ metric: NASTY, timestamp: Date.now() - i * 1000, value: i }))
   await call({ workspace, key }, 'POST', '/api/live-data/ingest', { sourceId: source, points })
   await open(page, 'pipeline/replays')
@@ -113,7 +113,7 @@ test('hostile texts stay texts in what operators do about them', { tag: '@full' 
   await page.keyboard.press('Escape')
   await expect(row(page, PART).first()).toBeVisible()
 
-  // Points of a metric with such a name, deleted.
+  // Delete the points of a metric with a hostile name.
   await open(page, `sources/${source}`, workspace)
   await expect(row(page, `text ${PART}`).first()).toBeVisible()
   await page.getByRole('button', { name: 'More' }).click()
@@ -131,7 +131,7 @@ test('hostile texts stay texts in what operators do about them', { tag: '@full' 
   }
   await expect.poll(left).toBe(0)
 
-  // All of it is in the audit log.
+  // The audit log contains these actions.
   await open(page, 'audit?show=operators')
   for (const route of ['/dead-letters/discard', '/replays/{id}', '/live-data/points']) {
     await row(page, route).first().click()
@@ -140,7 +140,7 @@ test('hostile texts stay texts in what operators do about them', { tag: '@full' 
   }
 })
 
-test('the page is served with a policy, and no other origin frames it', async ({ page, browser }) => {
+test('sends security headers, and other origins cannot frame the admin UI', async ({ page, browser }) => {
   for (const path of ['/admin', '/admin/', '/admin/keys', '/admin/api/session']) {
     const answer = await page.request.get(path)
     const headers = answer.headers()
@@ -160,7 +160,7 @@ test('the page is served with a policy, and no other origin frames it', async ({
   await trap.context().close()
 })
 
-test('a script that gets in is not run', async ({ page, watch }) => {
+test('blocks injected scripts', async ({ page, watch }) => {
   watch.allow(/Content Security Policy|Refused to|violates/)
   await open(page, '')
   await expect(page.getByText(/up for/)).toBeVisible()

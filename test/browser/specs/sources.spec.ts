@@ -7,7 +7,7 @@ import { call, colourOf, countPixels, expect, open, row, seed, type Tenant, test
 
 const run = promisify(execFile)
 
-test('a source’s chart moves as points come', async ({ page }) => {
+test('updates the chart of a source as points arrive', async ({ page }) => {
   const { plant } = seed()
   await open(page, 'sources', plant.workspace)
   await row(page, 'boiler').click()
@@ -31,7 +31,7 @@ test('a source’s chart moves as points come', async ({ page }) => {
   await expect.poll(pixels).not.toBe(still)
 })
 
-test('a source is made, changed and deleted', async ({ page }) => {
+test('creates, updates and deletes a source', async ({ page }) => {
   const { plant } = seed()
   await open(page, 'sources', plant.workspace)
   await page.getByRole('button', { name: 'New source' }).first().click()
@@ -54,7 +54,7 @@ test('a source is made, changed and deleted', async ({ page }) => {
   await expect(row(page, 'chimney')).toHaveCount(0)
 })
 
-test('the explorer’s query is a curl that works when it is pasted', async ({ page }) => {
+test('shows the query of the explorer as a working curl command', async ({ page }) => {
   const { plant } = seed()
   await open(page, 'sources/explore', plant.workspace)
   // The URL contains the selection, and a checkbox follows the URL.
@@ -78,12 +78,12 @@ test('the explorer’s query is a curl that works when it is pasted', async ({ p
   expect(answer.data[0]?.points.length).toBeGreaterThan(0)
 })
 
-test('two changes of the query, one right after the other, both hold', async ({ page }) => {
+test('applies query changes that follow each other immediately', async ({ page }) => {
   const { plant } = seed()
   await open(page, 'sources/explore', plant.workspace)
   const chip = (name: string) => page.getByRole('button', { name, exact: true })
   await expect(chip('avg')).toHaveAttribute('aria-pressed', 'true')
-  // As fast as the browser can distinguish two clicks.
+  // Clicks as fast as the browser can distinguish them.
   await page.evaluate(async () => {
     for (const name of ['min', 'max', 'sum']) {
       const chips = [...document.querySelectorAll<HTMLButtonElement>('.sources-chip')]
@@ -94,7 +94,7 @@ test('two changes of the query, one right after the other, both hold', async ({ 
   for (const name of ['avg', 'min', 'max', 'sum']) await expect(chip(name)).toHaveAttribute('aria-pressed', 'true')
 })
 
-/** A source of two series of metric `level` in the last five minutes, a point a second: one of them pauses in the middle. */
+/** Creates a source with two series of metric `level`: five minutes, one point per second. One series has a gap. */
 async function createSourceWithGap(of: Tenant, name: string): Promise<{ source: string; from: number; to: number }> {
   const { id: source } = await call<{ id: string }>(of, 'POST', '/api/live-data/sources', { name })
   const to = Math.floor(Date.now() / 1000) * 1000
@@ -108,9 +108,9 @@ async function createSourceWithGap(of: Tenant, name: string): Promise<{ source: 
   return { source, from: to - 300_000, to }
 }
 
-test('where points are missing a line breaks, also beside one that has them all', async ({ page }) => {
+test('breaks a line where points are missing, even if another series has points there', async ({ page }) => {
   const { plant } = seed()
-  // The current position of the middle of the gap, as a fraction of the width.
+  // `middle` returns the current position of the middle of the gap, as a fraction of the width.
   const checked = async (figure: Locator, middle: () => number) => {
     const chart = figure.getByRole('img')
     const [torn, whole] = [await colourOf(figure, 'line=torn'), await colourOf(figure, 'line=whole')]
@@ -132,7 +132,7 @@ test('where points are missing a line breaks, also beside one that has them all'
   await checked(page.locator('figure.chart').first(), () => 1 - (Date.now() - live.to + 150_000) / 300_000)
 })
 
-test('while a new query is asked the chart stays where it was', async ({ page }) => {
+test('keeps the previous chart while a new query is running', async ({ page }) => {
   const { plant } = seed()
   const { source } = await createSourceWithGap(plant, 'steady view')
   await open(page, `sources/explore?source=${source}&last=15m`, plant.workspace)
@@ -157,7 +157,7 @@ test('while a new query is asked the chart stays where it was', async ({ page })
   await page.unrouteAll({ behavior: 'wait' })
 })
 
-test('points are deleted once it was said which, and the name was typed', async ({ page }) => {
+test('deletes points only after a selection and a typed confirmation', async ({ page }) => {
   const { plant } = seed()
   const { source, from, to } = await createSourceWithGap(plant, 'to be emptied')
   const left = async () => {
@@ -177,7 +177,7 @@ test('points are deleted once it was said which, and the name was typed', async 
     await expect(dialog).toBeVisible()
   }
 
-  // Without a selection nothing is deleted, and the name alone is not a selection.
+  // Without a selection nothing is deleted. The name alone is not a selection.
   await begin()
   await expect(erase).toBeDisabled()
   await page.keyboard.press('Enter')
@@ -187,10 +187,10 @@ test('points are deleted once it was said which, and the name was typed', async 
   await expect(dialog).toBeVisible()
   expect(sent).toEqual([])
 
-  // An incomplete time is not a time.
+  // An incomplete time and an end before the start are refused.
   await dialog.getByRole('radio', { name: 'All metrics' }).check()
   await dialog.getByRole('radio', { name: 'Between two times' }).check()
-  // The format of the field: without the seconds if they are zero.
+  // The format of the field, which omits seconds if they are zero.
   const wall = (ms: number) => new Date(ms).toISOString().slice(0, 19).replace(/:00$/, '')
   await dialog.getByLabel('From', { exact: true }).fill(wall(from))
   await dialog.getByLabel('To', { exact: true }).pressSequentially('0102')
@@ -206,7 +206,7 @@ test('points are deleted once it was said which, and the name was typed', async 
   await phrase.press('Enter')
   expect(sent).toEqual([])
 
-  // The selection is shown and deleted: the older two thirds of the complete line, and the same time of the other.
+  // The selection is shown and deleted: the older two thirds of the time range, in both series.
   await phrase.fill('to be emptied')
   await expect(dialog).toContainText(/every metric, from .* up to/)
   await phrase.press('Enter')
@@ -214,7 +214,7 @@ test('points are deleted once it was said which, and the name was typed', async 
   expect(sent).toHaveLength(1)
   await expect.poll(left).toBe(201)
 
-  // All points, only if that is selected.
+  // All points are deleted only if that is selected.
   await begin()
   await dialog.getByRole('radio', { name: 'All metrics' }).check()
   await phrase.fill('to be emptied')

@@ -1,11 +1,11 @@
-// The session over TLS, on the server's own listener.
+// Tests the session over TLS, on the server's own listener.
 
 import { control, expect, FIRST, logIn, open, test } from '../support.ts'
 
-test('over TLS the session is a cookie that no other host can set', async ({ browser }) => {
+test('uses a session cookie with the __Host- prefix over TLS', async ({ browser }) => {
   const { url } = await control<{ url: string }>('start-tls')
   expect(url).toMatch(/^https:/)
-  // The browser does not trust the authority of the tests.
+  // The browser does not trust the certificate authority of the tests.
   const context = await browser.newContext({ ignoreHTTPSErrors: true, baseURL: url, storageState: { cookies: [], origins: [] } })
   const page = await context.newPage()
   await page.goto('/admin/keys')
@@ -42,7 +42,7 @@ test('over TLS the session is a cookie that no other host can set', async ({ bro
   await context.close()
 })
 
-test('without TLS it is a cookie of the page alone', async ({ page }) => {
+test('restricts the session cookie to the admin UI without TLS', async ({ page }) => {
   await open(page, '')
   await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
   const [cookie] = await page.context().cookies()

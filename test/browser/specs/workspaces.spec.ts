@@ -1,6 +1,6 @@
 import { expect, open, row, test } from '../support.ts'
 
-test('a workspace is made, changed and deleted through all stores', async ({ page }) => {
+test('creates, updates and deletes a workspace with its data', async ({ page }) => {
   await open(page, 'workspaces')
   await page.getByRole('button', { name: 'New workspace', exact: true }).click()
   const form = page.getByRole('dialog', { name: 'New workspace' })
@@ -36,7 +36,7 @@ test('a workspace is made, changed and deleted through all stores', async ({ pag
   await expect(row(page, 'Hall 4')).toHaveCount(0)
 })
 
-test('a workspace that there is not is said to be none, and no other is shown in its place', async ({ page, watch }) => {
+test('shows an error when the workspace is unknown', async ({ page, watch }) => {
   watch.allow(/status of 4\d\d .*\/admin\/api\/workspaces\//)
   for (const id of [crypto.randomUUID(), 'no-id-at-all']) {
     for (const path of ['sources', 'sources/explore', 'graph', 'search']) {
@@ -51,7 +51,7 @@ test('a workspace that there is not is said to be none, and no other is shown in
   await page.getByRole('menuitem', { name: 'Plant' }).click()
   await expect(page.getByText('Workspace not found')).toHaveCount(0)
   await expect(page.getByRole('heading', { level: 1, name: 'Search' })).toBeVisible()
-  // A page that is not about a workspace shows no error.
+  // A page that does not belong to a workspace shows no error.
   await open(page, 'pipeline', crypto.randomUUID())
   await expect(page.getByRole('heading', { level: 1, name: 'Pipeline' })).toBeVisible()
   await expect(page.getByText('Workspace not found')).toHaveCount(0)

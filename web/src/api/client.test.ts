@@ -43,7 +43,7 @@ describe('a request', () => {
     await expect(api.del('/keys/x')).resolves.toBeUndefined()
   })
 
-  it('carries the token on writes alone, the workspace where it is in one, and no body where there is none', async () => {
+  it('sends the CSRF token with writes only, and the workspace and the body only if given', async () => {
     setCsrfToken('token')
     answer = envelope({ success: true, data: null, requestId: 'r' })
     await api.get('/x', { workspace: 'w' })
@@ -56,14 +56,14 @@ describe('a request', () => {
   })
 })
 
-it('writes queries: lists repeat, what is empty is left out, the rest is escaped', () => {
+it('encodes query parameters: repeats lists, omits empty values and escapes the rest', () => {
   expect(url('/q', { a: ['x', 'y z'], b: '', c: null, d: undefined, e: 0, f: false, g: 'a&b=c' })).toBe(
     '/admin/api/q?a=x&a=y+z&e=0&f=false&g=a%26b%3Dc',
   )
   expect(url('/q')).toBe('/admin/api/q')
 })
 
-describe('what is no success', () => {
+describe('a failed request', () => {
   const failure = async (): Promise<ApiError> => {
     try {
       await api.get('/x')
@@ -100,7 +100,7 @@ describe('what is no success', () => {
     expect((await failure()).retryAfter).toBe(17)
   })
 
-  it('makes do with a proxy’s page', async () => {
+  it('handles an HTML error page from a proxy', async () => {
     answer = () =>
       new Response('<html>Bad gateway</html>', { status: 502, headers: { 'X-Request-Id': 'req_p' } })
     expect(await failure()).toMatchObject({
@@ -111,27 +111,27 @@ describe('what is no success', () => {
     })
   })
 
-  it('makes do with JSON that is no envelope', async () => {
+  it('handles JSON without an envelope', async () => {
     answer = () => new Response('null', { status: 500 })
     expect((await failure()).status).toBe(500)
   })
 
-  it('is status 0 where the server cannot be reached', async () => {
+  it('reports status 0 if the server cannot be reached', async () => {
     answer = () => Promise.reject(new TypeError('Failed to fetch'))
     expect(await failure()).toMatchObject({ status: 0, code: 'UNREACHABLE' })
   })
 
-  it('is an error where a success is cut off', async () => {
+  it('reports an error for a truncated success response', async () => {
     answer = () => new Response('{"success": true, "da', { status: 200 })
     expect((await failure()).message).toContain('incomplete')
   })
 
-  it('is let through where the caller has stopped it', async () => {
+  it('passes an AbortError of the caller through', async () => {
     answer = () => Promise.reject(new DOMException('stopped', 'AbortError'))
     await expect(api.get('/x')).rejects.toMatchObject({ name: 'AbortError' })
   })
 
-  it('leads to the login when the session has ended, but not when it is the session that is asked for', async () => {
+  it('calls the signed-out handler on 401, except for the session request', async () => {
     const signedOut = vi.fn()
     setSignedOutHandler(signedOut)
     answer = envelope({ error: { code: 'AUTHENTICATION_ERROR', message: 'Unauthorized' } }, { status: 401 })

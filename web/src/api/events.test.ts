@@ -3,17 +3,17 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ApiError } from './client'
 import { backoff, subscribe, isRetryable, type ServerEvent, type StreamState } from './events'
 
-describe('back-off', () => {
-  it('doubles from a second to half a minute, with jitter', () => {
+describe('backoff', () => {
+  it('doubles from one second to 30 seconds, with jitter', () => {
     expect(backoff(0, 0, () => 1)).toBe(1000)
     expect(backoff(0, 0, () => 0)).toBe(500)
     expect(backoff(3, 0, () => 1)).toBe(8000)
     expect(backoff(50, 0, () => 1)).toBe(30_000)
   })
-  it('is never below the delay of the server', () => expect(backoff(0, 5000, () => 0)).toBe(5000))
+  it('is at least the delay that the server requests', () => expect(backoff(0, 5000, () => 0)).toBe(5000))
 })
 
-it('tries again only what may have more luck later', () => {
+it('retries only errors that may be temporary', () => {
   expect([0, 200, 429, 500, 503].map((status) => isRetryable(new ApiError(status, {})))).toEqual(
     Array(5).fill(true),
   )
@@ -54,7 +54,7 @@ describe('a stream', () => {
         headers,
       })
 
-  it('comes back after the last event that it has seen', async () => {
+  it('resumes after the last received event', async () => {
     answers = [text('id: 5\ndata: a\n\nid: 6\ndata: b\n\nid: 7\ndata: cut'), text('id: 7\ndata: c\n\n')]
     const events: ServerEvent[] = []
     const stop = subscribe('/queries/events', { workspace: 'w', onEvent: (e) => events.push(e) })
@@ -66,7 +66,7 @@ describe('a stream', () => {
     expect(requests[0]?.get('X-Workspace-Id')).toBe('w')
   })
 
-  it('waits as long as a refusal says, and says why', async () => {
+  it('waits for the Retry-After delay and reports the error', async () => {
     answers = [problem(503, { 'Retry-After': '20' }), text('data: a\n\n')]
     const states: StreamState[] = []
     const stop = subscribe('/x', { onEvent: () => undefined, onState: (s) => states.push(s) })
@@ -88,7 +88,7 @@ describe('a stream', () => {
     stop()
   })
 
-  it('ends a connection on which nothing is heard any more', async () => {
+  it('reconnects when the connection is idle for too long', async () => {
     answers = [
       (signal) =>
         new Response(
@@ -107,7 +107,7 @@ describe('a stream', () => {
     stop()
   })
 
-  it('reports nothing after it was stopped', async () => {
+  it('reports no events after it is stopped', async () => {
     answers = [text('data: a\n\n')]
     const events: ServerEvent[] = []
     subscribe('/x', { onEvent: (e) => events.push(e) })()

@@ -9,7 +9,7 @@ function read(text: string, size: number, parser = new EventParser()): ServerEve
   return events
 }
 
-describe('an event stream', () => {
+describe('the event stream parser', () => {
   const stream =
     ': hello\n\nid: 7\nevent: change\ndata: {"a":1}\n\ndata: first\r\ndata:second\r\n\r\nid\nretry: 1500\n\nevent: none\n\ndata\n\n'
   const expected: ServerEvent[] = [
@@ -18,32 +18,32 @@ describe('an event stream', () => {
     { event: 'message', data: '', id: '' },
   ]
 
-  it.each([1, 2, 3, 5, 7, 1000])('is the same in pieces of %s', (size) =>
+  it.each([1, 2, 3, 5, 7, 1000])('parses the stream in chunks of %s characters', (size) =>
     expect(read(stream, size)).toEqual(expected),
   )
 
-  it('takes CR alone as the end of a line', () => {
-    // The last line is incomplete: a line feed could follow.
+  it('accepts CR as a line ending', () => {
+    // The last line is incomplete, because a line feed could follow.
     expect(read('data: a\rdata: b\r\rdata: c\r\r.', 100)).toEqual([
       { event: 'message', data: 'a\nb', id: '' },
       { event: 'message', data: 'c', id: '' },
     ])
   })
 
-  it('remembers the last id across events and hands it on', () => {
+  it('keeps the last event id across events', () => {
     const parser = new EventParser('41')
     expect(read('data: x\n\nid: 42\n\n', 4, parser)).toEqual([{ event: 'message', data: 'x', id: '41' }])
     expect(parser.id).toBe('42')
     expect(read('id: a\0b\ndata: y\n\n', 100, parser)).toEqual([{ event: 'message', data: 'y', id: '42' }])
   })
 
-  it('does not give an event that was cut off', () => {
+  it('drops an incomplete event', () => {
     const parser = new EventParser()
     expect(read('id: 9\ndata: half', 100, parser)).toEqual([])
     expect(parser.id).toBe('')
   })
 
-  it('reads the delay of the server', () => {
+  it('parses the retry delay', () => {
     const parser = new EventParser()
     read('retry: 250\nretry: soon\n\n', 100, parser)
     expect(parser.retry).toBe(250)

@@ -8,7 +8,7 @@ import { waitUntilAvailable, pollDelays } from './availability'
 import { findCommands, type Command } from './commands'
 import { retry, retryDelay } from './queries'
 
-describe('where a login leads', () => {
+describe('the redirect after login', () => {
   it.each([
     ['/keys?id=1', '/keys?id=1'],
     ['/', '/'],
@@ -18,10 +18,10 @@ describe('where a login leads', () => {
     ['/\\evil.example', '/'],
     ['https://evil.example', '/'],
     ['javascript:alert(1)', '/'],
-  ])('%s leads to %s', (next, to) => expect(safeNext(next)).toBe(to))
+  ])('%s redirects to %s', (next, to) => expect(safeNext(next)).toBe(to))
 })
 
-describe('the palette', () => {
+describe('the command palette', () => {
   const command = (name: string, keywords = ''): Command => ({
     id: name,
     name,
@@ -37,15 +37,15 @@ describe('the palette', () => {
   ]
   const names = (text: string) => findCommands(all, text).map((c) => c.name)
 
-  it('has everything where nothing is typed', () => expect(names('  ')).toHaveLength(4))
-  it('puts names that begin so first', () => expect(names('log')).toEqual(['Log out', 'Audit log']))
-  it('knows other words', () => expect(names('HEALTH')).toEqual(['Overview']))
+  it('lists all commands for an empty query', () => expect(names('  ')).toHaveLength(4))
+  it('lists prefix matches first', () => expect(names('log')).toEqual(['Log out', 'Audit log']))
+  it('matches keywords', () => expect(names('HEALTH')).toEqual(['Overview']))
   it('requires every word', () => expect(names('log health')).toEqual([]))
-  it('takes signs as they are', () => expect(names('.*(')).toEqual([]))
+  it('matches special characters literally', () => expect(names('.*(')).toEqual([]))
 })
 
-describe('errors in words', () => {
-  it('name the field and what is allowed', () => {
+describe('error messages', () => {
+  it('name the field and the allowed values', () => {
     const error = new ApiError(422, {
       message: 'Invalid',
       details: { field: 'plan', reason: 'is unknown', allowed: ['pro'] },
@@ -54,20 +54,20 @@ describe('errors in words', () => {
     expect(fieldError(error, 'plan')).toBe('is unknown. Allowed: pro')
     expect(fieldError(error, 'name')).toBeUndefined()
   })
-  it('say when to try again', () => {
+  it('contain the retry delay', () => {
     expect(explain(new ApiError(503, { message: 'Away', retryAfter: 5 })).advice).toContain('5 s')
   })
-  it('have words for everything else', () => {
+  it('have a title for all other errors', () => {
     for (const status of [0, 400, 401, 403, 404, 409, 429, 500])
       expect(explain(new ApiError(status, {})).title).not.toBe('')
     expect(explain(new TypeError('x is not a function')).title).not.toContain('x is not')
   })
-  it('show signs that hide', () => {
+  it('show invisible characters', () => {
     expect(explain(new ApiError(409, { message: 'No \u202Egnp' })).title).toBe('No [U+202E]gnp')
   })
 })
 
-it('tries reads again only where that helps, after the delay of the server', () => {
+it('retries reads only after temporary errors, with the delay that the server requests', () => {
   expect([0, 502, 503, 504].map((status) => retry(0, new ApiError(status, {})))).toEqual([
     true,
     true,
@@ -86,7 +86,7 @@ describe('an unavailable server', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('is looked for, ever less often, until it answers', async () => {
+  it('is polled at increasing intervals until it responds', async () => {
     const polls: number[] = []
     const began = Date.now()
     const answers = () => {
@@ -99,7 +99,7 @@ describe('an unavailable server', () => {
     expect(polls).toEqual([1_000, 3_000, 7_000, 15_000, 30_000, 45_000, 60_000])
   })
 
-  it('is not looked for once the page is left', async () => {
+  it('is not polled after the user leaves the page', async () => {
     const stop = new AbortController()
     const answers = vi.fn(() => Promise.resolve(false))
     const back = waitUntilAvailable(answers, pollDelays(false), stop.signal)
@@ -110,5 +110,5 @@ describe('an unavailable server', () => {
     expect(answers).toHaveBeenCalledTimes(2)
   })
 
-  it('is given time where a reload did not help', () => expect(pollDelays(true)).toEqual([30_000]))
+  it('is polled after 30 seconds if a reload failed', () => expect(pollDelays(true)).toEqual([30_000]))
 })

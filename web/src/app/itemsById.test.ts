@@ -4,8 +4,8 @@ import { mergeItems, MAX_IDS, missingIds } from './itemsById'
 
 const idOf = (item: { id: string }) => item.id
 
-describe('what is asked for by id', () => {
-  it('is each unknown id once, not more than pass in an address', () => {
+describe('items by id', () => {
+  it('requests each unknown id once, up to the maximum for a URL', () => {
     const known = new Map([
       ['a', { id: 'a' }],
       ['gone', null],
@@ -15,7 +15,7 @@ describe('what is asked for by id', () => {
     expect(missingIds(many, new Map())).toHaveLength(MAX_IDS)
   })
 
-  it('is known afterwards, whether there is one or not, and is not asked for again', () => {
+  it('remembers found and missing items and does not request them again', () => {
     const first = { id: 'a', name: 'the newest' }
     const known = mergeItems(new Map(), ['a', 'b'], [first, { id: 'a', name: 'of before' }], idOf)
     expect(known.get('a')).toBe(first)

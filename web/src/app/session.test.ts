@@ -49,7 +49,7 @@ const stale: Answer = [
 ]
 
 describe('after a login in another tab', () => {
-  it('reads that were under way are sent again, and ask only once who is logged in', async () => {
+  it('sends refused reads again and requests the session once', async () => {
     answers = {
       'GET /keys': [unauthorized, [200, 'keys']],
       'GET /topics': [unauthorized, [200, 'topics']],
@@ -61,7 +61,7 @@ describe('after a login in another tab', () => {
   })
 
   it.each([['token', stale] as const, ['cookie', unauthorized] as const])(
-    'a write that was refused for its %s is sent again with the new token',
+    'sends a write again with the new token after its %s was refused',
     async (_, refusal) => {
       answers = { 'POST /keys': [refusal, [200, 'made']], 'GET /session': [[200, session('ada', 'new')]] }
       expect(await api.post('/keys', { body: {} })).toBe('made')
@@ -69,7 +69,7 @@ describe('after a login in another tab', () => {
     },
   )
 
-  it('as another operator, a read is done and the next write fails', async () => {
+  it('completes a read and refuses the next write if the operator differs', async () => {
     answers = {
       'GET /keys': [unauthorized, [200, 'keys']],
       'POST /keys': [stale],
@@ -86,22 +86,22 @@ describe('after a login in another tab', () => {
   })
 })
 
-describe('where the session has ended', () => {
-  it('the page forgets it', async () => {
+describe('after the session has ended', () => {
+  it('clears the cached session', async () => {
     answers = { 'GET /keys': [unauthorized], 'GET /session': [unauthorized] }
     await expect(api.get('/keys')).rejects.toMatchObject({ status: 401 })
     expect(storedSession()).toBeNull()
     expect(sent).toHaveLength(2)
   })
 
-  it('it does so, too, where it ends just after the question', async () => {
+  it('clears the cached session if the retry is refused as well', async () => {
     answers = { 'GET /keys': [unauthorized], 'GET /session': [[200, session('ada', 'new')]] }
     await expect(api.get('/keys')).rejects.toMatchObject({ status: 401 })
     expect(storedSession()).toBeNull()
     expect(sent).toHaveLength(3)
   })
 
-  it('it forgets nothing where nobody answers', async () => {
+  it('keeps the cached session if the server is unavailable', async () => {
     answers = {
       'GET /keys': [unauthorized],
       'GET /session': [[503, { code: 'UNAVAILABLE', message: 'away' }]],

@@ -44,9 +44,9 @@ describe('the form of a workspace', () => {
     ['1.5', undefined],
     ['1e3', undefined],
     ['99999999999999999', undefined],
-  ])('%j is the number %s', (typed, n) => expect(parseWhole(typed)).toBe(n))
+  ])('%j is parsed as %s', (typed, n) => expect(parseWhole(typed)).toBe(n))
 
-  it('sends of a new one what was typed, and limits of its own with enterprise alone', () => {
+  it('sends the entered fields of a new workspace, and rate limits only for enterprise', () => {
     expect(bodyOfNew({ ...NEW, name: 'x', perMinute: '7', maxSources: '20' })).toEqual({
       name: 'x',
       plan: 'starter',
@@ -58,7 +58,7 @@ describe('the form of a workspace', () => {
     })
   })
 
-  it('sends of a change what is another than before', () => {
+  it('sends only the changed fields', () => {
     expect(bodyOfChange(workspace, draftOf(workspace))).toEqual({})
     expect(
       bodyOfChange(workspace, { ...draftOf(workspace), name: 'hall', retentionDays: '', perMinute: '' }),
@@ -75,7 +75,7 @@ describe('the form of a workspace', () => {
     })
   })
 
-  it('says what is wrong by field', () => {
+  it('reports errors by field', () => {
     expect(problemsOf(NEW)).toEqual({ name: 'Enter a name' })
     expect(Object.keys(problemsOf({ ...NEW, name: 'x', perDay: 'many', retentionDays: '0' }))).toEqual([
       'perDay',
@@ -93,13 +93,13 @@ it('finds workspaces by name or id', () => {
 })
 
 describe('keys', () => {
-  it('are filtered by the visible prefix, and the rest is never sent', () => {
+  it('are searched by the visible prefix, and the secret part is not sent', () => {
     expect(searchText('  Gateway ')).toBe('Gateway')
     expect(searchText('lg_live_wxyzTHEREST')).toBe('lg_live_wxyz')
     expect(searchText('LG_TEST_abcd0123456789')).toBe('LG_TEST_abcd')
   })
 
-  it('have their scopes in few words', () => {
+  it('show a summary of their scopes', () => {
     expect(scopesText([])).toBe('none')
     expect(scopesText(['admin', 'read:nodes'])).toBe('admin')
     expect(scopesText(['read:nodes', 'read:edges'])).toBe('read:nodes, read:edges')
@@ -116,20 +116,20 @@ describe('keys', () => {
   })
 })
 
-describe('what is asked of the audit log', () => {
-  it('is the last day without a word', () => {
+describe('the query of the audit log', () => {
+  it('covers the last day by default', () => {
     expect(queryOf(new URLSearchParams(), 86_400_000)).toMatchObject({
       from: '1970-01-01T00:00:00.000Z',
       keyId: null,
     })
   })
-  it('goes as far back as the address says, if that can be read', () => {
+  it('covers the range in the URL if it is valid', () => {
     const from = (range: string) => queryOf(new URLSearchParams({ range }), 10 * 86_400_000)['from']
     expect(from('7d')).toBe('1970-01-04T00:00:00.000Z')
     expect(from('long')).toBe(from('1d'))
     expect(from('')).toBeUndefined()
   })
-  it('is what the address says', () => {
+  it('contains the filters in the URL', () => {
     const query = queryOf(new URLSearchParams('range=&status=4xx&route= /api/* '), 0)
     expect(query).toMatchObject({ status: '4xx', route: '/api/*' })
     expect(query).not.toHaveProperty('from')
@@ -148,7 +148,7 @@ describe('the overview', () => {
     p95: null,
   })
 
-  it('keeps what it shows, and no moment twice', () => {
+  it('keeps a limited number of samples without duplicates', () => {
     let moments: readonly Sample[] = []
     for (let at = 1; at <= 700; at++) moments = appended(moments, moment(at))
     expect(moments).toHaveLength(600)
@@ -164,7 +164,7 @@ describe('the overview', () => {
     expect(shown.filter((m) => m.requests !== null)).toEqual(known)
   })
 
-  it('has the lag of the slowest consumer, in seconds', () => {
+  it('shows the lag of the slowest consumer in seconds', () => {
     const consumers = [
       { topic: 'graph.events', group: 'embeddings', lagRecords: 9, lagSeconds: 4 },
       { topic: 'graph.events', group: 'lexical', lagRecords: 20, lagSeconds: 1 },
@@ -185,7 +185,7 @@ describe('the overview', () => {
     expect(shownSpan([moment(0), moment(3000)])).toBe(600)
   })
 
-  it('reads an event of a process that does not write points', () => {
+  it('parses an event of a process that does not write points', () => {
     const event = {
       at: '1970-01-01T00:01:00Z',
       rates: { requests: 3, pointsAccepted: 2, pointsVisible: null },

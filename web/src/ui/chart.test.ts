@@ -4,20 +4,20 @@ import { yRange } from './range'
 import { faded } from './scheme'
 import { sparkPath } from './Sparkline'
 
-describe('a small line', () => {
-  it('goes from edge to edge', () => {
+describe('a sparkline', () => {
+  it('fills the width and the height', () => {
     expect(sparkPath([0, 10], 100, 23).line).toBe('M0 21.5L100 1.5')
   })
-  it('breaks where nothing is known', () => {
+  it('has a gap for missing values', () => {
     const { line, area } = sparkPath([1, null, 1, 1], 90, 23)
     expect(line.match(/M/g)).toHaveLength(2)
     expect(area.match(/Z/g)).toHaveLength(2)
   })
-  it('is nothing where nothing is known at all', () => {
+  it('is empty without values', () => {
     expect(sparkPath([null, null], 90, 23)).toEqual({ line: '', area: '' })
     expect(sparkPath([], 90, 23)).toEqual({ line: '', area: '' })
   })
-  it('has no number that is none', () => {
+  it('never contains NaN or Infinity', () => {
     expect(sparkPath([5, 5, Infinity, NaN], 90, 23).line).not.toMatch(/NaN|Infinity/)
   })
 })
@@ -30,12 +30,12 @@ describe('the range of an axis', () => {
     expect(from).toBeLessThan(5)
     expect(to).toBeGreaterThan(5)
   })
-  it('does not go below zero where no value does', () => expect(yRange(0.1, 10, false)[0]).toBe(0))
-  it('begins at zero where that is wanted', () => expect(yRange(900, 1000, true)[0]).toBe(0))
-  it('leaves room below what is negative', () => expect(yRange(-10, 10, true)[0]).toBeLessThan(-10))
+  it('does not start below zero without negative values', () => expect(yRange(0.1, 10, false)[0]).toBe(0))
+  it('starts at zero on request', () => expect(yRange(900, 1000, true)[0]).toBe(0))
+  it('leaves a margin below negative values', () => expect(yRange(-10, 10, true)[0]).toBeLessThan(-10))
 })
 
-it('fades a colour, however the browser writes it', () => {
+it('fades rgb() colours in either notation', () => {
   expect(faded('rgb(1, 2, 3)', 0.5)).toBe('rgba(1, 2, 3, 0.5)')
   expect(faded('rgb(1 2 3 / 0.4)', 0.5)).toBe('rgba(1, 2, 3, 0.5)')
   expect(faded('red', 0.5)).toBe('red')

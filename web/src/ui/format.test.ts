@@ -37,7 +37,7 @@ describe('numbers', () => {
     [1023.9 * 1024, '1 MiB'],
   ])('bytes(%s) is %s', (n, text) => expect(bytes(n)).toBe(text))
 
-  it('names one thing and several', () => {
+  it('selects the singular or the plural form', () => {
     expect(plural(1, 'key')).toBe('1 key')
     expect(plural(0, 'key')).toBe('0 keys')
     expect(plural(2, 'key is', 'keys are')).toBe('2 keys are')
@@ -72,37 +72,37 @@ describe('times', () => {
     [800 * 86_400_000, '2 years ago'],
   ])('%s ms before is %s', (before, text) => expect(ago(new Date(1e12 - before), new Date(1e12))).toBe(text))
 
-  it('says nothing of a time that is none', () => expect(ago(new Date('x'), new Date())).toBe('–'))
+  it('shows a dash for an invalid time', () => expect(ago(new Date('x'), new Date())).toBe('–'))
 })
 
-describe('text that others chose', () => {
-  it('stays as it is where it is harmless', () => {
+describe('untrusted text', () => {
+  it('is unchanged if it has no invisible characters', () => {
     const text = '<img src=x onerror=alert(1)> Größe 温度 🚀 السلام'
     expect(visible(text)).toBe(text)
   })
-  it('shows what cannot be seen', () => {
+  it('shows invisible characters', () => {
     expect(visible('a\u0000b\nc\u007f')).toBe('a\u2400b\u240Ac\u2421')
     expect(visible('\u202Etxt.exe')).toBe('[U+202E]txt.exe')
     expect(visible('a\u200Bb\uFEFF')).toBe('a[U+200B]b[U+FEFF]')
     expect(visible('\u2066x\u2069')).toBe('[U+2066]x[U+2069]')
     expect(visible('\u{E0041}')).toBe('[U+E0041]')
   })
-  it('shows half a surrogate pair, and leaves whole ones', () => {
+  it('shows unpaired surrogates and keeps valid pairs', () => {
     expect(visible('\ud83d')).toBe('[U+D83D]')
     expect(visible('\ude80x')).toBe('[U+DE80]x')
     expect(visible('👩‍👩‍👧')).toBe('👩‍👩‍👧')
   })
-  it('cuts what is long', () => {
+  it('truncates long text', () => {
     expect(visible('x'.repeat(10_000), 10)).toBe('xxxxxxxxxx…')
     expect(visible('🚀'.repeat(10), 3)).not.toContain('�')
   })
 })
 
-it('quotes words of a shell', () => {
+it('quotes shell words', () => {
   expect(shellWord('http://127.0.0.1:8080/api')).toBe('http://127.0.0.1:8080/api')
   expect(shellWord("it's $HOME")).toBe(`'it'\\''s $HOME'`)
   expect(shellWord('')).toBe("''")
 })
 
-it('shortens an id to its end', () =>
+it('shortens an id to its last characters', () =>
   expect(shortId('01994d8a-0000-7000-8000-000000000001')).toBe('…00000001'))

@@ -27,7 +27,7 @@ const index = (state: SearchIndex['state']): SearchIndex => ({
 })
 
 describe('the status of an index', () => {
-  it('is said in words', () => {
+  it('has a description', () => {
     expect(statusText(status({}))).toBe('All nodes are found.')
     expect(statusText(status({ status: 'indexing', lag: { events: 1, seconds: 4 } }))).toContain('1 change')
     expect(statusText(status({ status: 'degraded', model: null }))).toBe('No index exists yet.')
@@ -36,7 +36,7 @@ describe('the status of an index', () => {
     )
   })
 
-  it('has no share without nodes, and never more than all', () => {
+  it('has no indexed share without nodes, and a share of one at most', () => {
     expect(indexedShare(status({ nodes: { total: 0, indexed: 0, pending: 0 } }))).toBeNull()
     expect(indexedShare(status({ nodes: { total: 10, indexed: 12, pending: 0 } }))).toBe(1)
   })
@@ -55,19 +55,19 @@ describe('a re-index', () => {
   }
   const installed = (indexes: SearchIndex[], last: Installed['last'] = null): Installed => ({ indexes, last })
 
-  it('is under way from the wish to the end', () => {
+  it('is in progress from the request to the end', () => {
     expect(isRebuilding(installed([index('live')]))).toBe(false)
     expect(isRebuilding(installed([index('live')], { ...done, state: 'queued' }))).toBe(true)
     expect(isRebuilding(installed([index('live'), index('building')]))).toBe(true)
     expect(isRebuilding(installed([index('live')], { ...done, state: 'done' }))).toBe(false)
   })
 
-  it('knows which is which', () => {
+  it('distinguishes the live and the building index', () => {
     const both = installed([index('building'), index('live')])
     expect([liveOf(both)?.id, buildingOf(both)?.id]).toEqual(['live', 'building'])
   })
 
-  it('says how long it takes, where somebody knows', () => {
+  it('shows the remaining time if it is known', () => {
     expect(progressText(index('building'))).toBe('5 of 12,000 nodes')
     expect(progressText({ ...index('building'), etaSeconds: 75.4 })).toBe(
       '5 of 12,000 nodes, about 1 min 15 s left',

@@ -54,8 +54,8 @@ const acted = (change: Partial<ActionResult>): ActionResult => ({
   ...change,
 })
 
-describe('the filter in an address', () => {
-  it('is that of open dead letters unless it says something else', () => {
+describe('the filter in the URL', () => {
+  it('selects open dead letters by default', () => {
     expect(readDeadLetterQuery(new URLSearchParams())).toEqual({ ...all, state: 'open' })
     expect(readDeadLetterQuery(new URLSearchParams('state=all'))).toEqual(all)
     expect(readDeadLetterQuery(new URLSearchParams('state=evil&from=x&offset=-1'))).toEqual({
@@ -64,7 +64,7 @@ describe('the filter in an address', () => {
     })
   })
 
-  it('comes back as it was', () => {
+  it('is unchanged after a round trip', () => {
     const q: DeadLetterQuery = {
       topic: 'points.dlq',
       state: 'redriven',
@@ -79,17 +79,17 @@ describe('the filter in an address', () => {
     expect(readDeadLetterQuery(writeDeadLetterQuery(all))).toEqual(all)
   })
 
-  it('never leads beyond the dead letters that can be paged through', () => {
+  it('limits the offset to the dead letters that can be listed', () => {
     expect(readDeadLetterQuery(new URLSearchParams('offset=999999')).offset).toBe(MAX_DEAD_LETTERS - 50)
   })
 
-  it('says whether it chooses some of all', () => {
+  it('reports whether it differs from the default', () => {
     expect(isFiltered({ ...all, state: 'open' })).toBe(false)
     expect(isFiltered({ ...all, state: 'open', reason: 'x' })).toBe(true)
     expect(isFiltered(all)).toBe(true)
   })
 
-  it('is sent by the names of the interface', () => {
+  it('uses the parameter names of the API', () => {
     expect(listParams({ ...all, state: 'open', reason: 'x', offset: 50 })).toMatchObject({
       state: 'open',
       reason: 'x',
@@ -100,7 +100,7 @@ describe('the filter in an address', () => {
 })
 
 describe('a bulk action', () => {
-  it('has the filter of the list, and nothing that comes later', () => {
+  it('uses the filter of the list and excludes newer dead letters', () => {
     const before = '2026-11-21T12:00:00.000Z'
     expect(bulkFilter({ ...all, state: 'open', topic: 'points', reason: 'x' }, before)).toEqual({
       topics: ['points'],
@@ -113,19 +113,19 @@ describe('a bulk action', () => {
     expect(bulkFilter({ ...all, to: '2026-11-21T13:00:00.000Z' }, before).to).toBe(before)
   })
 
-  it('is after all listed dead letters, whatever this clock shows', () => {
+  it('includes all listed dead letters regardless of the local clock', () => {
     const letters = [letter(1, '2026-11-21T10:00:00Z'), letter(2, '2026-11-21T10:05:00Z')]
     expect(timeAfter(letters, Date.parse('2026-11-21T09:00:00Z'))).toBe('2026-11-21T10:05:00.001Z')
     expect(timeAfter(letters, Date.parse('2026-11-21T11:00:00Z'))).toBe('2026-11-21T11:00:00.000Z')
     expect(timeAfter([], 0)).toBe('1970-01-01T00:00:00.000Z')
   })
 
-  it('sends no empty reason', () => {
+  it('omits an empty reason', () => {
     const how = { dryRun: true, again: false, reason: '  ', cursor: null }
     expect(actionRequest({ filter: {} }, how)).toEqual({ filter: {}, dryRun: true })
   })
 
-  it('continues by its cursor until the end, and adds up the outcomes', async () => {
+  it('follows the cursor to the end and sums up the outcomes', async () => {
     const answers = [
       acted({
         counts: { would: 0, redriven: 2, discarded: 0, skipped: 1 },
@@ -160,7 +160,7 @@ describe('a bulk action', () => {
     expect(sum.outcomes[0]?.fate).toBe('skipped')
   })
 
-  it('names at most a hundred dead letters per request', async () => {
+  it('sends at most a hundred dead letters per request', async () => {
     const sent: number[] = []
     await runAction(
       (body) => {
@@ -175,7 +175,7 @@ describe('a bulk action', () => {
     expect(sent).toEqual([100, 100, 50])
   })
 
-  it('ends when nobody waits for it any more', async () => {
+  it('stops when it is aborted', async () => {
     const stop = new AbortController()
     let requests = 0
     const running = runAction(
@@ -205,13 +205,13 @@ describe('a bulk action', () => {
   })
 })
 
-describe('a letter', () => {
-  it('has a path of its own', () => {
+describe('a dead letter', () => {
+  it('has a unique path', () => {
     expect(refPath({ topic: 'points.dlq', partition: 3, offset: 17 })).toBe('/points.dlq/3/17')
     expect(refPath({ topic: '../x', partition: 0, offset: 0 })).toBe('/..%2Fx/0/0')
   })
 
-  it('that cannot be read is shown as its bytes', () => {
+  it('is shown as a hex dump if it cannot be decoded', () => {
     const { lines, bytes } = hexDump(btoa('broken \u0000\u00ff<script>'))
     expect(bytes).toBe(17)
     expect(lines[0]).toBe('000000  62 72 6f 6b 65 6e 20 00 ff 3c 73 63 72 69 70 74  broken ··<script')

@@ -14,12 +14,12 @@ const now = Date.parse('2026-11-21T12:00:00Z')
 const asked = (change: Partial<ReplayDraft>, zone = 'UTC') =>
   replayRequest({ ...emptyReplay(), ...change }, zone, now)
 
-describe('a replay that is asked for', () => {
-  it('reads all of the log unless it says something else', () => {
+describe('a replay request', () => {
+  it('reads the whole log by default', () => {
     expect(asked({})).toEqual({ request: { topic: 'points', fromStart: true }, problems: {} })
   })
 
-  it('has times of its zone', () => {
+  it('uses times in the selected time zone', () => {
     const { request, problems } = asked(
       { from: 'time', fromTime: '2026-11-21T10:00', to: 'time', toTime: '2026-11-21T11:00' },
       'Europe/Berlin',
@@ -32,7 +32,7 @@ describe('a replay that is asked for', () => {
     })
   })
 
-  it('has offsets, partitions, a workspace and a rate', () => {
+  it('contains offsets, partitions, a workspace and a rate', () => {
     expect(
       asked({ from: 'offsets', fromOffsets: '0: 5\n1=7', to: 'offsets', toOffsets: '0:9', partitions: '0' })
         .request,
@@ -50,7 +50,7 @@ describe('a replay that is asked for', () => {
     })
   })
 
-  it('says which field is wrong', () => {
+  it('reports the invalid field', () => {
     const bad: [keyof ReplayDraft, Partial<ReplayDraft>][] = [
       ['fromTime', { from: 'time' }],
       ['fromTime', { from: 'time', fromTime: '2026-11-21T13:00' }],
@@ -68,7 +68,7 @@ describe('a replay that is asked for', () => {
 })
 
 describe('lists of partitions and offsets', () => {
-  it('are read, or refused whole', () => {
+  it('are parsed, or refused as a whole', () => {
     expect(readPartitions('')).toEqual([])
     expect(readPartitions('3 1,1')).toEqual([1, 3])
     for (const text of ['x', '1-', '4-2', '-1', '0-999999']) expect(readPartitions(text)).toBeUndefined()
@@ -78,7 +78,7 @@ describe('lists of partitions and offsets', () => {
 })
 
 describe('progress', () => {
-  it('is a hundred per cent at the end alone', () => {
+  it('is 100 percent only at the end', () => {
     expect(percentText({ percent: 100, state: 'running' })).toBe('99 %')
     expect(percentText({ percent: 100, state: 'done' })).toBe('100 %')
     expect(percentText({ percent: 0.44, state: 'running' })).toBe('0.4 %')
@@ -86,7 +86,7 @@ describe('progress', () => {
     expect(percentText({ percent: 0, state: 'queued' })).toBe('0 %')
   })
 
-  it('is looked at often while there is some', () => {
+  it('is refetched more often while a replay is running', () => {
     const replay = (state: Replay['state']) => ({ state }) as Replay
     expect(refetchInterval([replay('done'), replay('running')])).toBe(1000)
     expect(refetchInterval([replay('done'), replay('failed')])).toBe(10_000)

@@ -22,8 +22,8 @@ function topic(change: Partial<Topic>, end = 0, committed: number | null = end):
   }
 }
 
-describe('the pace of a topic', () => {
-  it('is known from the second look on', () => {
+describe('the throughput of a topic', () => {
+  it('is known from the second sample on', () => {
     const t = new Throughput()
     expect(t.rates('points').written).toBeNull()
     t.add([topic({}, 100)], 1000)
@@ -37,13 +37,13 @@ describe('the pace of a topic', () => {
     })
   })
 
-  it('is that of the last ten seconds', () => {
+  it('is measured over the last ten seconds', () => {
     const t = new Throughput()
     for (let s = 0; s <= 60; s += 2) t.add([topic({}, s < 40 ? s * 100 : 4000 + (s - 40) * 10)], s * 1000)
     expect(t.rates('points').written).toBe(10)
   })
 
-  it('says when a lag will be gone, if it shrinks', () => {
+  it('includes the time to catch up if the lag shrinks', () => {
     const t = new Throughput()
     t.add([topic({}, 1000, 0)], 0)
     t.add([topic({}, 1100, 300)], 1000)
@@ -52,7 +52,7 @@ describe('the pace of a topic', () => {
     expect(t.rates('points').caughtUpIn).toBeNull()
   })
 
-  it('starts again with a new log, and is never below zero', () => {
+  it('is reset for a new log and is never negative', () => {
     const t = new Throughput()
     t.add([topic({}, 1000)], 0)
     t.add([topic({}, 5)], 1000)
@@ -61,7 +61,7 @@ describe('the pace of a topic', () => {
     expect(t.rates('points').written).toBe(10)
   })
 
-  it('takes a look once, and remembers a bounded number of them', () => {
+  it('ignores duplicate samples and keeps a bounded number of samples', () => {
     const t = new Throughput()
     for (let i = 0; i < 1000; i++) {
       t.add([topic({}, i)], i * 1000)
@@ -70,7 +70,7 @@ describe('the pace of a topic', () => {
     expect(t.rates('points').lagTrend).toHaveLength(90)
   })
 
-  it('of a topic with two readers is that of the one that is behind', () => {
+  it('is that of the slower of two consumer groups', () => {
     const t = new Throughput()
     for (let i = 0; i < 5; i++) {
       const readers = [readerOf('quick', 100 * i, 100 * i), readerOf('slow', 100 * i, 10 * i)]
@@ -79,7 +79,7 @@ describe('the pace of a topic', () => {
     expect(t.rates('points')).toMatchObject({ written: 100, read: 10, caughtUpIn: null })
   })
 
-  it('of a topic that nobody reads has no reading', () => {
+  it('has no read rate without consumer groups', () => {
     const t = new Throughput()
     const quiet = (end: number) => topic({ readers: [], lag: null }, end, null)
     t.add([quiet(0)], 0)
@@ -89,7 +89,7 @@ describe('the pace of a topic', () => {
 })
 
 describe('topics', () => {
-  it('are listed with their dead letters', () => {
+  it('are listed with their dead letter topics', () => {
     const list = [
       topic({}),
       topic({ topic: 'points.dlq' }),
@@ -103,7 +103,7 @@ describe('topics', () => {
     ])
   })
 
-  it('are in danger as what is not read fills what is kept', () => {
+  it('report the unread share of the retained bytes', () => {
     expect(unreadShare(topic({ bytes: 1000, lag: 80 }, 100))).toBe(0.8)
     expect(unreadShare(topic({ bytes: 1000, lag: 80, retentionBytes: -1 }, 100))).toBeNull()
     expect(unreadShare(topic({ lag: null }, 100))).toBeNull()

@@ -11,7 +11,7 @@ const form = (more: Partial<Form>): Form => ({ ...DEFAULTS, query: 'pump', ...mo
 const A = '0194a5b0-0000-7000-8000-00000000000a'
 
 describe('the form', () => {
-  it('survives the address', () => {
+  it('is unchanged after a round trip through the URL', () => {
     const full = form({
       mode: 'search',
       limit: 20,
@@ -31,13 +31,13 @@ describe('the form', () => {
     expect(formOf(new URLSearchParams(paramsOf(full).toString()))).toEqual(full)
   })
 
-  it('writes nothing that is as by default, and keeps other parameters of the URL', () => {
+  it('omits default values and keeps other parameters of the URL', () => {
     expect(paramsOf(form({ query: '' }), new URLSearchParams('workspace=w&q=old')).toString()).toBe(
       'workspace=w',
     )
   })
 
-  it('reads addresses that somebody made up', () => {
+  it('replaces invalid values in the URL', () => {
     const made = formOf(new URLSearchParams('hops=99&limit=x&text=-1&mode=y&type=z&direction=up'))
     expect(made).toMatchObject({
       hops: 3,
@@ -49,7 +49,7 @@ describe('the form', () => {
     })
   })
 
-  it('says what is wrong', () => {
+  it('reports invalid fields', () => {
     expect(checkForm(form({ query: ' \n' })).query).toBeDefined()
     expect(checkForm(form({ weights: { text: 0, vector: 0, graph: 0 } })).weights).toBeDefined()
     expect(checkForm(form({ mode: 'search', weights: { text: 0, vector: 0, graph: 0 } }))).toEqual({})
@@ -72,13 +72,13 @@ describe('filters by properties', () => {
     })
   })
 
-  it.each(['north', '= x', 'site =', 'a = []'])('say what is wrong with %s', (text) => {
+  it.each(['north', '= x', 'site =', 'a = []'])('report an error for %s', (text) => {
     expect(readFilters(text)).toHaveProperty('wrong')
   })
 })
 
-describe('the body', () => {
-  it('has what differs from the default', () => {
+describe('the request body', () => {
+  it('contains only values that differ from the defaults', () => {
     expect(bodyOf(form({ mode: 'search' }))).toEqual({ query: 'pump' })
     expect(bodyOf(form({ hops: 3, weights: { text: 1, vector: 0.5, graph: 1 } }), 20)).toEqual({
       query: 'pump',
@@ -93,30 +93,30 @@ describe('the body', () => {
     })
   })
 
-  it('is a command that a shell reads as it is', () => {
+  it('is quoted for the shell in the curl command', () => {
     const text = curlOf('http://h', '/rag/search', A, { query: "it's $HOME `x`" })
     expect(text).toContain(`--data-raw '{"query":"it'\\''s $HOME \`x\`"}'`)
     expect(text).toContain('http://h/api/rag/search')
   })
 })
 
-describe('the marked words', () => {
+describe('highlighted words', () => {
   const marked = (text: string, query: string) =>
     highlight(text, wordsOf(query))
       .filter(({ hit }) => hit)
       .map((piece) => piece.text)
 
-  it('are those of the query, whatever their case, accents and ends', () => {
+  it('match the query regardless of case, accents and endings', () => {
     expect(marked('The Pumps of Zürich leak', 'pump zurich leaking')).toEqual(['Pumps', 'Zürich', 'leak'])
     expect(marked('a cat in a category', 'cat')).toEqual(['cat'])
   })
 
-  it('are not common ones, unless there are no others', () => {
+  it('exclude stop words, unless the query has no other words', () => {
     expect(marked('what is the disk', 'what is the disk')).toEqual(['disk'])
     expect(marked('to be', 'to be')).toEqual(['to', 'be'])
   })
 
-  it('leave the text as it is', () => {
+  it('do not change the text', () => {
     const text = '<b>pump</b> & more\u0301 …'
     expect(
       highlight(text, wordsOf('pump'))
@@ -145,7 +145,7 @@ describe('the explanation', () => {
     detail: '',
   })
 
-  it('adds up to the whole', () => {
+  it('has shares that add up to one', () => {
     const parts = partsOf([reason('text', 0.2), reason('graph', 0.5, 'a')])
     expect(parts.map(({ kind, share }) => [kind, share])).toEqual([
       ['graph', 0.5],
@@ -166,7 +166,7 @@ describe('the explanation', () => {
     expect(lanesOf(hit({ scores: { text: 0, vector: 1 } })).length).toBe(2)
   })
 
-  it('draws the path from where the walk began, whichever way its edges point', () => {
+  it('draws the path from the seed regardless of the edge directions', () => {
     const path = hitPathOf(
       hit({ path: [edge('1', 'seed', 'mid', 'feeds'), edge('2', 'hit', 'mid', 'part of')] }),
     )
@@ -181,7 +181,7 @@ describe('the explanation', () => {
     ])
   })
 
-  it('draws other starts below, each once, and not those on the path', () => {
+  it('draws other seeds below, each once, without those on the path', () => {
     const explanation = [
       reason('graph', 0.4, 'seed'),
       reason('graph', 0.3, 'other'),
@@ -196,23 +196,23 @@ describe('the explanation', () => {
     expect(path?.edges.at(-1)).toMatchObject({ from: 'other', to: 'hit', label: '30 %', direct: false })
   })
 
-  it('draws nothing where it came no way, nor where the path does not hang together', () => {
+  it('draws nothing if the path is empty or disconnected', () => {
     expect(hitPathOf(hit({}))).toBeNull()
     expect(hitPathOf(hit({ path: [edge('1', 'a', 'b'), edge('2', 'c', 'd')] }))).toBeNull()
   })
 
-  it('asks for the names that are not among the hits', () => {
+  it('requests the names of nodes that are not hits', () => {
     const hits = [hit({ path: [edge('1', 'seed', 'hit')], explanation: [reason('graph', 0.3, 'other')] })]
     expect(idsToName(hits)).toEqual(['seed', 'other'])
   })
 
-  it('says small shares as such', () => {
+  it('shows small shares as less than one percent', () => {
     expect([percent(0), percent(0.004), percent(0.256)]).toEqual(['0 %', '<1 %', '26 %'])
   })
 })
 
-describe('what an answer had to do without', () => {
-  it('is said of each lane, with what it means', () => {
+describe('a degraded response', () => {
+  it('describes each missing lane and its effect', () => {
     for (const lane of ['text', 'vector', 'graph', 'liveData']) {
       expect(degradedText([lane])).toMatch(/^(the|a) .+: .+/)
       expect(degradedText([lane])).not.toBe(lane)
@@ -224,7 +224,7 @@ describe('what an answer had to do without', () => {
     )
   })
 
-  it('names what it does not know as the server does', () => {
+  it('shows the name of an unknown lane', () => {
     expect(degradedText(['weather'])).toBe('weather')
   })
 })

@@ -16,15 +16,15 @@ function words(text: string): string[] {
 
 const hostile = 'it\'s $(rm -rf /) `id` "quoted" \\ !\nnext $HOME &;|<>'
 
-describe("a shell's word", () => {
-  it('is one word to the shell, whatever is in it', () => {
+describe('a shell word', () => {
+  it('is one argument regardless of its characters', () => {
     for (const text of ['', 'plain', "'", "''", hostile, '-x', '@file', 'ü 日本'])
       expect(words(`curl ${shellWord(text)}`)).toEqual([text])
   })
 })
 
-describe('a query as a command line', () => {
-  it('hands curl the address, the headers and each parameter', () => {
+describe('a query as a curl command', () => {
+  it('passes the URL, the headers and each parameter to curl', () => {
     const text = curlText({
       origin: 'http://localhost:8080',
       path: '/api/live-data/query',
@@ -52,14 +52,14 @@ describe('a query as a command line', () => {
     ])
   })
 
-  it('sends points as they are', () => {
+  it('sends points unchanged', () => {
     const line = `it's\\ hot,room=a\\ b temperature=71.5 # "x"`
     const sent = words(ingestText('http://localhost', 'w', line))
     expect(sent.slice(-2)).toEqual(['--data-binary', line])
     expect(sent[1]).toBe('http://localhost/api/live-data/ingest')
   })
 
-  it('has no key in it', () => {
+  it('does not contain a key', () => {
     const text = curlText({
       origin: 'http://localhost',
       path: '/api/x',

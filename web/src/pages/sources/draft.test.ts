@@ -22,7 +22,7 @@ const source: Source = {
 const draft = (change: Partial<Draft>): Draft => ({ ...draftOf(source), ...change })
 
 describe('a new source', () => {
-  it('is sent with what was filled in and nothing else', () => {
+  it('contains only the filled-in fields', () => {
     expect(newSource({ ...emptyDraft(), name: 'boiler' })).toEqual({ name: 'boiler' })
     expect(newSource(draftOf(source))).toEqual({
       name: 'boiler',
@@ -34,18 +34,18 @@ describe('a new source', () => {
     })
   })
 
-  it('keeps a tag of a hostile name', () => {
+  it('keeps a tag with a hostile name', () => {
     const body = newSource({ ...emptyDraft(), name: 'x', tags: [{ key: '__proto__', value: 'y' }] })
     expect(JSON.stringify(body)).toBe('{"name":"x","tags":{"__proto__":"y"}}')
   })
 })
 
 describe('a change of a source', () => {
-  it('that is none is not sent', () => {
+  it('is not sent if nothing changed', () => {
     expect(patchOf(source, draftOf(source))).toBeNull()
   })
 
-  it('has only what changed, and the version that was seen', () => {
+  it('contains only the changed fields and the expected version', () => {
     expect(patchOf(source, draft({ name: 'boiler 2', unit: '', retentionDays: '' }))).toEqual({
       expectedVersion: 4,
       name: 'boiler 2',
@@ -54,7 +54,7 @@ describe('a change of a source', () => {
     })
   })
 
-  it('removes a tag that is gone, and sends one that is new or other', () => {
+  it('removes deleted tags and sends new and changed ones', () => {
     const tags = [
       { key: 'room', value: 'attic' },
       { key: 'side', value: 'north' },
@@ -62,7 +62,7 @@ describe('a change of a source', () => {
     expect(patchOf(source, draft({ tags }))?.tags).toEqual({ floor: null, room: 'attic', side: 'north' })
   })
 
-  it('replaces the metrics whole', () => {
+  it('replaces the whole list of metrics', () => {
     const metrics = [
       { name: 'temperature', unit: '°C', description: '' },
       { name: 'pressure', unit: '', description: '' },
@@ -75,8 +75,8 @@ describe('a change of a source', () => {
   })
 })
 
-describe('a draft that would be refused', () => {
-  it('says which field is wrong', () => {
+describe('the validation of a draft', () => {
+  it('reports the invalid field', () => {
     expect(problemsOf(draftOf(source))).toEqual({})
     const bad: [keyof Draft, Partial<Draft>][] = [
       ['name', { name: '' }],
@@ -105,8 +105,8 @@ describe('a draft that would be refused', () => {
   })
 })
 
-describe('a server’s error', () => {
-  it('is put to its field', () => {
+describe('a server error', () => {
+  it('is assigned to its field', () => {
     expect(fieldOf('metrics[2].name')).toBe('metrics')
     expect(fieldOf('tags.room')).toBe('tags')
     expect(fieldOf('expectedVersion')).toBeUndefined()

@@ -4,7 +4,7 @@ import { type Erasure, erasureText, NOTHING, readErasure } from './erasure'
 
 const read = (e: Partial<Erasure>) => readErasure({ ...NOTHING, ...e }, 'Europe/Berlin')
 
-describe('which points are deleted', () => {
+describe('the points to delete', () => {
   it.each<Partial<Erasure>>([
     {},
     { metrics: 'all' },
@@ -18,12 +18,12 @@ describe('which points are deleted', () => {
     { metrics: 'all', times: 'since', to: '2026-03-01T00:00' },
     { metrics: 'all', times: 'before', to: '2026-03' },
     { metrics: 'all', times: 'between', from: '2026-03-02T00:00', to: '2026-03-02T00:00' },
-  ])('are none while it was not said in full: %o', (e) => expect(read(e).query).toBeNull())
+  ])('are none if the selection is incomplete: %o', (e) => expect(read(e).query).toBeNull())
 
-  it('are all of them where that was said', () =>
+  it('are all points if everything is selected', () =>
     expect(read({ metrics: 'all', times: 'all' }).query).toEqual({ metric: '', from: '', to: '' }))
 
-  it('are those of the times that were chosen, and of no others that were typed', () => {
+  it('are limited by the selected bounds and not by other entered times', () => {
     const both = { metrics: 'one', metric: 'a', from: '2026-03-01T00:00', to: '2026-03-02T00:00' } as const
     expect(read({ ...both, times: 'between' }).query).toEqual({
       metric: 'a',
@@ -41,7 +41,7 @@ describe('which points are deleted', () => {
     expect(read({ ...both, metrics: 'all', times: 'all' }).query).toEqual({ metric: '', from: '', to: '' })
   })
 
-  it('are said in words', () => {
+  it('are described in words', () => {
     const zone = 'UTC'
     const [from, to] = ['2026-03-01T00:00:00.000Z', '2026-03-02T00:00:00.000Z']
     expect(erasureText({ metric: '', from: '', to: '' }, zone)).toBe('every metric, of all time')

@@ -16,7 +16,7 @@ const row = (time: number, value: number): PointRows => ({
   points: [[time, value]],
 })
 
-/** Returns the number of numbers, strings and slots that a value holds. */
+/** Returns the approximate size of a value: the number of characters, other primitives and objects. */
 function sizeOf(value: unknown, seen = new Set<object>()): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 1
@@ -62,7 +62,7 @@ describe('a live feed', () => {
     vi.unstubAllGlobals()
   })
 
-  it('is open while somebody listens, and leaves nothing behind', () => {
+  it('is open while it has listeners and releases all resources', () => {
     const { feed, streams } = open()
     expect(streams).toHaveLength(0)
     const [a, b] = [feed.listen(() => undefined), feed.listen(() => undefined)]
@@ -78,7 +78,7 @@ describe('a live feed', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('shows what was and what comes as one line, a few times a second at most', async () => {
+  it('shows past and new points as one line and limits the update rate', async () => {
     const { feed, streams } = open(() => Promise.resolve([row((NOW - 2000) * 1000, 1)]))
     let shown = 0
     const close = feed.listen(() => shown++)
@@ -115,7 +115,7 @@ describe('a live feed', () => {
     close()
   })
 
-  it.each(['paused', 'hidden'])('keeps no more of hours than of its window while it is %s', async (how) => {
+  it.each(['paused', 'hidden'])('keeps only the points of its window while it is %s', async (how) => {
     const { feed, streams } = open()
     const close = feed.listen(() => undefined)
     await vi.advanceTimersByTimeAsync(0)
@@ -135,7 +135,7 @@ describe('a live feed', () => {
     close()
   })
 
-  it('pauses on request, and has all points after it resumes', async () => {
+  it('pauses on request and shows all points after it resumes', async () => {
     const { feed, streams } = open()
     const close = feed.listen(() => undefined)
     await vi.advanceTimersByTimeAsync(0)
@@ -149,8 +149,8 @@ describe('a live feed', () => {
   })
 })
 
-describe('what is too much', () => {
-  it('is asked for in a smaller form, and nothing else is', async () => {
+describe('the fallback query', () => {
+  it('runs only if the first query is too large', async () => {
     const refuse = (status: number) => () => Promise.reject(new ApiError(status, {}))
     const smaller = () => Promise.resolve('small')
     await expect(withFallback(refuse(422), smaller)).resolves.toBe('small')

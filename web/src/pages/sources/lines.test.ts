@@ -17,7 +17,7 @@ function row(change: Partial<PointRows>): PointRows {
 }
 
 describe('names of series', () => {
-  it('have only what differs', () => {
+  it('contain only what differs', () => {
     expect(
       namesOf([
         row({ tags: { room: 'cellar', floor: '0' } }),
@@ -28,14 +28,14 @@ describe('names of series', () => {
     expect(namesOf([row({}), row({ sourceId: 's2', sourceName: 'pump' })])).toEqual(['boiler', 'pump'])
   })
 
-  it('of one series is its metric, and of a group of all is "all series"', () => {
+  it('are the metric for one series, and "all series" for a group of all series', () => {
     expect(namesOf([row({})])).toEqual(['temperature'])
     expect(namesOf([row({ sourceId: null, sourceName: null, metric: null })])).toEqual(['all series'])
   })
 })
 
 describe('lines', () => {
-  it('are one for each column of numbers', () => {
+  it('are created for each numeric column', () => {
     const drawing = linesOf([
       row({
         columns: ['timestamp', 'avg', 'max'],
@@ -50,7 +50,7 @@ describe('lines', () => {
     expect(drawing.lines[1]?.times).toEqual([1_000_000, 2_000_000])
   })
 
-  it('leave texts out, but draw how many there are', () => {
+  it('omit text values but draw their count', () => {
     const texts = row({ kind: 'string', points: [[1, 'on']] })
     expect(linesOf([texts])).toMatchObject({ lines: [], texts: 1, points: 1 })
     const counted = row({
@@ -64,7 +64,7 @@ describe('lines', () => {
     expect(drawing.lines[0]?.unit).toBeNull()
   })
 
-  it('without a value are left out, and counted', () => {
+  it('are omitted and counted if they have no value', () => {
     const drawing = linesOf([
       row({
         points: [
@@ -79,13 +79,13 @@ describe('lines', () => {
     expect(drawing.lines.map((line) => line.label)).toEqual(['flow'])
   })
 
-  it('of the same name are numbered', () => {
+  it('are numbered if they have the same name', () => {
     const points = [[1, 1]]
     const { lines } = linesOf([row({ points }), row({ points }), row({ points })])
     expect(lines.map((line) => line.label)).toEqual(['temperature', 'temperature (2)', 'temperature (3)'])
   })
 
-  it('are bounded, and it is known how many there would be', () => {
+  it('are limited in number, and the others are counted', () => {
     const rows = Array.from({ length: 10 }, (_, i) =>
       row({ sourceId: String(i), sourceName: String(i), points: [[1, i]] }),
     )
@@ -106,23 +106,23 @@ describe('gaps', () => {
   })
   const gaps = (l: Line) => l.times.filter((_, i) => l.values[i] === null)
 
-  it('are where times are further apart than usual', () => {
+  it('are drawn where timestamps are further apart than usual', () => {
     const seconds = Array.from({ length: 100 }, (_, i) => (i < 50 ? i : i + 60) * S)
     expect(gaps(withGaps(line(seconds)))).toEqual([(49 + 110) * 0.5 * S])
     const uneven = Array.from({ length: 200 }, (_, i) => (i * 10 + ((i * 7) % 9)) * S)
     expect(gaps(withGaps(line(uneven)))).toEqual([])
-    // Too few points have no gap, and less than two seconds are never a gap.
+    // Too few points have no gap. Less than two seconds are never a gap.
     expect(gaps(withGaps(line([0, S, 90 * S])))).toEqual([])
     expect(gaps(withGaps(line([0, 1000, 2000, 3000, 4000, 1_500_000])))).toEqual([])
   })
 
-  it('are where an interval has no row', () => {
+  it('are drawn where an interval has no row', () => {
     const points = [0, 5, 10, 30, 35].map((s) => [s * S, 1])
     const [drawn] = linesOf([row({ columns: ['timestamp', 'avg'], points })], 10, 7.5 * S).lines
     expect(drawn?.values).toEqual([1, 1, 1, null, 1, 1])
   })
 
-  it('reach as far as they do, whatever rows other lines have in them', () => {
+  it('keep their length regardless of the rows of other lines', () => {
     const whole = line([0, 1, 2, 3, 4, 5, 6, 7, 8].map((s) => s * S))
     const torn: Line = { ...line([0, 1, 4.5, 8].map((s) => s * S)), values: [1, 1, null, 1] }
     const [times, , values] = align([whole, torn])
@@ -132,7 +132,7 @@ describe('gaps', () => {
 })
 
 describe('alignment', () => {
-  it('puts lines of different times over all times, and keeps gaps', () => {
+  it('merges the timestamps of all lines and keeps gaps', () => {
     expect(
       align([
         { times: [1e6, 3e6], values: [1, 3] },
@@ -145,7 +145,7 @@ describe('alignment', () => {
     ])
   })
 
-  it('takes lines of the same times as they are', () => {
+  it('does not copy lines with the same timestamps', () => {
     const values = [1, null]
     const aligned = align([
       { times: [1e6, 2e6], values },
@@ -155,12 +155,12 @@ describe('alignment', () => {
     expect(aligned[1]).toBe(values)
   })
 
-  it('of nothing is nothing', () => {
+  it('is empty without points', () => {
     expect(align([])).toEqual([[]])
     expect(align([{ times: [], values: [] }])).toEqual([[], []])
   })
 
-  it('of fifty series of two thousand points each does not take long', () => {
+  it('handles fifty series of two thousand points each', () => {
     const lines = Array.from({ length: 50 }, (_, i) => ({
       times: Array.from({ length: 2000 }, (_, at) => at * 1e6 + i),
       values: Array.from({ length: 2000 }, (_, at) => at),
@@ -190,7 +190,7 @@ describe('the table', () => {
     }),
   ]
 
-  it("has each series' newest point first, page by page", () => {
+  it('lists the points of each series newest first, by page', () => {
     const all = [0, 2, 4].flatMap((offset) => tablePage(rows, offset, 2))
     expect(all.map((r) => [r.series, r.time])).toEqual([
       ['boiler', 3],
@@ -204,7 +204,7 @@ describe('the table', () => {
 })
 
 describe('units', () => {
-  it('have a chart each', () => {
+  it('have one chart each', () => {
     const points = [[1, 1]]
     const { lines } = linesOf([
       row({ points }),

@@ -25,14 +25,14 @@ function only(w: LiveWindow) {
 }
 
 describe('a window of live points', () => {
-  it('puts points in the order of time, whatever order they came in', () => {
+  it('sorts points by time regardless of the order of arrival', () => {
     const w = new LiveWindow(60_000)
     w.add([row([[3 * S, 3]]), row([[1 * S, 1]])], NOW)
     w.add([row([[2 * S, 2]])], NOW)
     expect(liveLine(only(w), 'a')).toMatchObject({ times: [1 * S, 2 * S, 3 * S], values: [1, 2, 3] })
   })
 
-  it('has the last value of a time that comes again', () => {
+  it('keeps the last value of a duplicate timestamp', () => {
     const w = new LiveWindow(60_000)
     w.add(
       [
@@ -48,7 +48,7 @@ describe('a window of live points', () => {
     expect(only(w).latest).toEqual({ time: S, value: 3 })
   })
 
-  it('keeps the shape of a million points in a bounded number of them', () => {
+  it('downsamples many points to a bounded number and keeps extreme values', () => {
     const w = new LiveWindow(60_000, 600)
     for (let second = 0; second < 60; second++) {
       const points: Cell[][] = []
@@ -64,7 +64,7 @@ describe('a window of live points', () => {
     expect(line.times.at(-1)).toBe(59 * S + 1999 * 500)
   })
 
-  it('forgets what has left it', () => {
+  it('removes points that have left the window', () => {
     const w = new LiveWindow(60_000)
     w.add(
       [
@@ -82,14 +82,14 @@ describe('a window of live points', () => {
     expect(only(w).latest?.value).toBe(2)
   })
 
-  it('keeps no more than so many series, and counts the others', () => {
+  it('limits the number of series and counts the others', () => {
     const w = new LiveWindow(60_000)
     for (let i = 0; i < MAX_LIVE_SERIES + 3; i++) w.add([row([[S, i]], { tags: { n: String(i) } })], NOW)
     expect(w.series()).toHaveLength(MAX_LIVE_SERIES)
     expect(w.more).toBe(3)
   })
 
-  it('knows a text by its latest value, without a line', () => {
+  it('keeps only the latest value of a text series', () => {
     const w = new LiveWindow(60_000)
     w.add(
       [
@@ -107,7 +107,7 @@ describe('a window of live points', () => {
     expect(liveLine(only(w), 'a').times).toEqual([])
   })
 
-  it('forgets what was deleted, and nothing else', () => {
+  it('removes only deleted points', () => {
     const w = new LiveWindow(60_000)
     w.add(
       [
@@ -131,7 +131,7 @@ describe('a window of live points', () => {
     expect(temperature.latest).toBeNull()
   })
 
-  it('draws a gap where nothing came for long', () => {
+  it('draws a gap where no points arrived', () => {
     const w = new LiveWindow(60_000)
     w.add(
       [
@@ -147,13 +147,13 @@ describe('a window of live points', () => {
     expect(liveLine(only(w), 'a').values).toEqual([1, 2, 3])
   })
 
-  it('draws no gap where points were thinned out', () => {
+  it('draws no gap where points were downsampled', () => {
     const w = new LiveWindow(60_000)
     w.add([row(Array.from({ length: 10 }, (_, i) => [6 * i * S, i]))], NOW)
     expect(liveLine(only(w), 'a', 3 * S).values).not.toContain(null)
   })
 
-  it('keeps no more of a week than of a window', () => {
+  it('keeps a bounded number of points over a week', () => {
     const w = new LiveWindow(60_000)
     const week = 7 * 86_400
     for (let second = 0; second < week; second += 5) w.add([row([[second * S, second]])], second * 1000)
@@ -164,7 +164,7 @@ describe('a window of live points', () => {
     expect(liveLine(only(w), 'a').times.at(-1)).toBe((week - 5) * S)
   })
 
-  it('takes nothing of a time that it does not show', () => {
+  it('ignores points outside the window', () => {
     const w = new LiveWindow(60_000)
     const points: Cell[][] = Array.from({ length: 50_000 }, (_, i) => [i * 60 * S, i])
     w.add([row(points)], 86_400_000)

@@ -23,12 +23,12 @@ const with_ = (change: Partial<Explore>): Explore => ({
 
 const object = (e: Explore) => Object.fromEntries(paramsOf(e))
 
-describe("an explorer's address", () => {
-  it('is short for what is as it is by default', () => {
+describe('the URL of the explorer', () => {
+  it('omits default values', () => {
     expect(writeExplore(emptyExplore('UTC'), 'UTC').toString()).toBe('last=1h')
   })
 
-  it('returns what was written, hostile names included', () => {
+  it('is unchanged after a round trip, including hostile names', () => {
     const e = with_({
       sourceIds: ['6f3b2c1e-8d7a-4f50-9b1c-0a2d4e6f8a90', 'b'],
       metrics: ['cpu,load', '<img src=x onerror=alert(1)>', 'a b&c=d'],
@@ -51,7 +51,7 @@ describe("an explorer's address", () => {
     expect(readExplore(new URLSearchParams(text), 'UTC')).toEqual(e)
   })
 
-  it('that is invalid results in the defaults', () => {
+  it('results in the defaults if it is invalid', () => {
     const text =
       'last=forever&from=9&to=3&zone=Mars/Olympus&mode=x&aggregation=evil&maxPoints=-1&offset=x&tag.='
     expect(readExplore(new URLSearchParams(text), 'UTC')).toEqual(emptyExplore('UTC'))
@@ -59,7 +59,7 @@ describe("an explorer's address", () => {
 })
 
 describe('the parameters of a query', () => {
-  it('say how points are aggregated, and in which zone', () => {
+  it('contain the aggregation and the time zone', () => {
     expect(object(with_({ aggregations: ['avg', 'max'], zone: 'Europe/Berlin' }))).toEqual({
       from: '-1h',
       aggregation: 'avg,max',
@@ -72,13 +72,13 @@ describe('the parameters of a query', () => {
     })
   })
 
-  it('have no maxPoints with a fixed interval, where it would be refused', () => {
+  it('omit maxPoints with a fixed interval, because the server would refuse it', () => {
     const params = object(with_({ interval: '5m', maxPoints: 300 }))
     expect(params).not.toHaveProperty('maxPoints')
     expect(params['interval']).toBe('5m')
   })
 
-  it('of raw, thinned and latest points have nothing of aggregations', () => {
+  it('omit aggregation parameters for raw, thinned and latest points', () => {
     const groups = { groupBy: ['metric'] }
     for (const mode of ['raw', 'thinned', 'latest'] as const)
       for (const name of ['aggregation', 'interval', 'fill', 'groupBy', 'timezone'])
@@ -93,7 +93,7 @@ describe('the parameters of a query', () => {
     })
   })
 
-  it('have exact times in UTC', () => {
+  it('contain exact times in UTC', () => {
     const range = {
       from: Date.parse('2026-03-01T00:00:00Z'),
       to: Date.parse('2026-03-01T01:00:00Z'),
@@ -104,7 +104,7 @@ describe('the parameters of a query', () => {
     })
   })
 
-  it('are encoded for an address', () => {
+  it('are URL-encoded', () => {
     expect(
       queryText([
         ['tag.a=b', 'c&d +'],
@@ -114,8 +114,8 @@ describe('the parameters of a query', () => {
   })
 })
 
-describe('a query that cannot be sent', () => {
-  it('says which field is wrong', () => {
+describe('the validation of a query', () => {
+  it('reports the invalid field', () => {
     expect(problemsOf(emptyExplore('UTC'))).toEqual({})
     expect(problemsOf(with_({ aggregations: [] }))).toHaveProperty('aggregations')
     for (const interval of ['', '0s', '31d', '1w', '5', '-5m', '1.5h'])
@@ -129,7 +129,7 @@ describe('a query that cannot be sent', () => {
     expect(problemsOf(with_({ range: { from: 5, to: 5 } }))).toHaveProperty('range')
   })
 
-  it('is not kept back by fields that its mode has no use for', () => {
+  it('ignores fields that the mode does not use', () => {
     expect(problemsOf(with_({ mode: 'raw', interval: 'x', fill: 'x' }))).toEqual({})
   })
 })
@@ -142,7 +142,7 @@ describe('ranges', () => {
     })
   })
 
-  it('move and widen, and never go before 1970', () => {
+  it('are shifted and widened, but not before 1970', () => {
     expect(shift({ from: 1000, to: 3000 }, -0.5, 0)).toEqual({
       from: 0,
       to: 2000,
@@ -161,7 +161,7 @@ describe('ranges', () => {
     })
   })
 
-  it('are read with their units', () => {
+  it('are parsed with their units', () => {
     expect(durationMs('90s')).toBe(90_000)
     expect(durationMs('2w')).toBe(1_209_600_000)
     for (const text of ['', '5', 'm', '0m', '-1m', '1y', '1.5h', '99999999999s'])

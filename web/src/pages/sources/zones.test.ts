@@ -3,29 +3,29 @@ import { allZones, instantOf, isZone, timeText, wallOf } from './zones'
 
 const utc = (text: string) => Date.parse(text)
 
-describe('wall clocks', () => {
-  it("show a time as the zone's clock does", () => {
+describe('wall clock times', () => {
+  it('show an instant in the given zone', () => {
     expect(wallOf(utc('2026-07-01T12:00:00Z'), 'Europe/Berlin')).toBe('2026-07-01T14:00:00')
     expect(wallOf(utc('2026-01-01T12:00:00Z'), 'Asia/Kathmandu')).toBe('2026-01-01T17:45:00')
     expect(wallOf(utc('1969-12-31T23:59:59.500Z'), 'UTC')).toBe('1969-12-31T23:59:59')
   })
 
-  it('are read in their zone', () => {
+  it('are parsed in the given zone', () => {
     expect(instantOf('2026-07-01T14:00', 'Europe/Berlin')).toBe(utc('2026-07-01T12:00:00Z'))
     expect(instantOf('2026-07-01T14:00:05', 'UTC')).toBe(utc('2026-07-01T14:00:05Z'))
   })
 
-  it('that show a time twice mean the first', () => {
+  it('mean the first instant if they occur twice', () => {
     // Clocks go back from 03:00 to 02:00 at 01:00 UTC.
     expect(instantOf('2026-10-25T02:30', 'Europe/Berlin')).toBe(utc('2026-10-25T00:30:00Z'))
   })
 
-  it('that never show a time mean as far behind the change', () => {
+  it('are shifted forward if they do not exist', () => {
     // Clocks go forward from 02:00 to 03:00 at 01:00 UTC.
     expect(instantOf('2026-03-29T02:30', 'Europe/Berlin')).toBe(utc('2026-03-29T01:30:00Z'))
   })
 
-  it('come back as they were, around changes of the clock and around the world', () => {
+  it('are unchanged after a round trip, around clock changes and in many zones', () => {
     for (const zone of [
       'UTC',
       'Europe/Berlin',
@@ -44,7 +44,7 @@ describe('wall clocks', () => {
     }
   })
 
-  it('that are no time are refused', () => {
+  it('are refused if they are invalid', () => {
     for (const text of ['', 'yesterday', '2026-13-01T00:00', '2026-01-01', '2026-01-01T25:00']) {
       expect(instantOf(text, 'UTC')).toBeUndefined()
     }
@@ -53,13 +53,13 @@ describe('wall clocks', () => {
 })
 
 describe('zones', () => {
-  it('are known by the names of the IANA database', () => {
+  it('are identified by their IANA names', () => {
     expect(isZone('Europe/Berlin')).toBe(true)
     expect(isZone('')).toBe(false)
     expect(isZone('Mars/Olympus')).toBe(false)
   })
 
-  it('begin with UTC and have each name once', () => {
+  it('start with UTC and contain each name once', () => {
     const zones = allZones()
     expect(zones[0]).toBe('UTC')
     expect(new Set(zones).size).toBe(zones.length)
@@ -68,7 +68,7 @@ describe('zones', () => {
 })
 
 describe('times as text', () => {
-  it('have as much of the second as there is', () => {
+  it('show fractional seconds only if there are any', () => {
     const second = Date.parse('2026-03-01T10:00:00Z') * 1000
     expect(timeText(second, 'UTC')).toBe('2026-03-01 10:00:00')
     expect(timeText(second + 250_000, 'UTC')).toBe('2026-03-01 10:00:00.250')

@@ -60,21 +60,21 @@ const result = (more: Partial<CommandResult>): CommandResult => ({
 const settled = () => new Promise((resolve) => setTimeout(resolve))
 
 describe('the explorer', () => {
-  it('begins with the first nodes of a workspace and the edges between them', async () => {
+  it('starts with the first nodes of a workspace and the edges between them', async () => {
     const explorer = new Explorer(fixture())
     await explorer.start([])
     expect(shown(explorer)).toEqual({ nodes: 'ab', edges: 'ab' })
     expect(explorer.snapshot()).toMatchObject({ starting: false, error: null, selected: null })
   })
 
-  it('begins with the nodes that the address names, the first selected', async () => {
+  it('starts with the nodes in the URL and selects the first', async () => {
     const explorer = new Explorer(fixture())
     await explorer.start(['c', 'b'])
     expect(shown(explorer)).toEqual({ nodes: 'bc', edges: 'bc' })
     expect(explorer.snapshot().selected).toEqual({ kind: 'node', id: 'c' })
   })
 
-  it('expands, and asks for the edges among what came', async () => {
+  it('expands a node and requests the edges between the new nodes', async () => {
     const source = fixture()
     const explorer = new Explorer(source)
     await explorer.start([])
@@ -86,7 +86,7 @@ describe('the explorer', () => {
     expect(source.asked.at(-1)).toBe('between c')
   })
 
-  it('counts the edges of a hub that is not walked as a whole', async () => {
+  it('counts the edges of a hub that is expanded only in part', async () => {
     const neighbors = () =>
       Promise.resolve(
         page([{ node: node('x'), depth: 1, edges: [edge('bx', 'b', 'x')] }], {
@@ -105,7 +105,7 @@ describe('the explorer', () => {
     })
   })
 
-  it('keeps what went wrong until something works', async () => {
+  it('keeps the last error until a request succeeds', async () => {
     const explorer = new Explorer(fixture({ neighbors: () => Promise.reject(new Error('away')) }))
     await explorer.start([])
     await explorer.expand('b')
@@ -115,7 +115,7 @@ describe('the explorer', () => {
     expect(explorer.snapshot().error).toBeNull()
   })
 
-  it('takes nothing in after it was closed', async () => {
+  it('ignores responses after it is closed', async () => {
     let answer: (list: List<GraphNode>) => void = () => undefined
     const explorer = new Explorer(fixture({ find: () => new Promise((resolve) => (answer = resolve)) }))
     const work = explorer.start([])
@@ -125,7 +125,7 @@ describe('the explorer', () => {
     expect(shown(explorer).nodes).toBe('')
   })
 
-  it('forgets the selection when it is taken away, by the reader or by another user', async () => {
+  it('clears the selection when the selected item is removed', async () => {
     const explorer = new Explorer(fixture())
     await explorer.start([])
     explorer.select({ kind: 'edge', id: 'ab' })
@@ -134,7 +134,7 @@ describe('the explorer', () => {
     expect(shown(explorer)).toEqual({ nodes: 'a', edges: '' })
   })
 
-  it('shows what the reader made, and what an undo brought back with its edges', async () => {
+  it('shows nodes that the user created, and restored nodes with their edges', async () => {
     const explorer = new Explorer(fixture())
     await explorer.start([])
     explorer.applyResult(result({ type: 'CREATE_NODE', node: node('new') }))
@@ -154,8 +154,8 @@ describe('the explorer', () => {
   })
 })
 
-describe('what is asked', () => {
-  it('has each pair of nodes in it, both ways, in portions', () => {
+describe('queries', () => {
+  it('cover each pair of nodes in both directions, in batches', () => {
     const all = Array.from({ length: 230 }, (_, i) => `n${i}`)
     const some = all.slice(0, 120)
     const asked = edgeQueries(some, all)
@@ -175,7 +175,7 @@ describe('what is asked', () => {
     expect(asked.every((q) => q.sourceId.length <= 100 && q.targetId.length <= 100)).toBe(true)
   })
 
-  it('has the property only where it is whole', () => {
+  it('contain the property filter only if it is complete', () => {
     const filter = { ...NO_FILTER, name: ' pump ', property: { key: 'site', value: 'north' } }
     expect(filterQuery(filter, null, 5)).toMatchObject({ name: 'pump', 'property.site': 'north' })
     expect(filterQuery({ ...filter, property: { key: 'site', value: '' } }, null, 5)).not.toHaveProperty(

@@ -13,7 +13,7 @@ const apart = (xy: Float32Array, i: number, j: number) => {
 }
 
 describe('the simulation', () => {
-  it('comes to rest, with neighbours nearer than strangers and nobody on top of another', () => {
+  it('settles with neighbours closer than other nodes and without overlaps', () => {
     const simulation = new Simulation()
     simulation.setGraph(bodies('a', 'b', 'c', 'd'), [
       { source: 'a', target: 'b' },
@@ -27,7 +27,7 @@ describe('the simulation', () => {
     for (let i = 0; i < 4; i++) for (let j = 0; j < i; j++) expect(apart(xy, i, j)).toBeGreaterThan(16)
   })
 
-  it('has the same result each time', () => {
+  it('is deterministic', () => {
     const run = () => {
       const simulation = new Simulation()
       simulation.setGraph(bodies('a', 'b', 'c'), [{ source: 'a', target: 'b' }])
@@ -37,7 +37,7 @@ describe('the simulation', () => {
     expect(run()).toEqual(run())
   })
 
-  it('puts new nodes beside the neighbour that is there, and leaves the others where they are', () => {
+  it('places new nodes beside their neighbours and does not move existing nodes', () => {
     const simulation = new Simulation()
     simulation.setGraph([{ id: 'a', radius: 8, x: 500, y: 300 }], [])
     simulation.setGraph(bodies('a', 'b', 'c'), [
@@ -50,7 +50,7 @@ describe('the simulation', () => {
     expect(apart(xy, 1, 2)).toBeLessThan(60)
   })
 
-  it('holds what is dragged, and lets it go', () => {
+  it('pins and unpins a node', () => {
     const simulation = new Simulation()
     simulation.setGraph(bodies('a', 'b'), [{ source: 'a', target: 'b' }])
     simulation.pin('a', 900, -900)
@@ -61,7 +61,7 @@ describe('the simulation', () => {
     expect(Math.hypot(...simulation.positions().slice(0, 2))).toBeLessThan(900)
   })
 
-  it('takes loops, parallel edges, and edges to nodes that are gone', () => {
+  it('accepts loops, parallel edges and edges to missing nodes', () => {
     const simulation = new Simulation()
     const ab = { source: 'a', target: 'b' }
     simulation.setGraph(bodies('a', 'b'), [
@@ -76,7 +76,7 @@ describe('the simulation', () => {
     expect([...simulation.positions()].every(Number.isFinite)).toBe(true)
   })
 
-  it('rests when there is nothing', () => {
+  it('is inactive without nodes', () => {
     const simulation = new Simulation()
     simulation.setGraph([], [])
     expect(simulation.step()).toBe(false)
@@ -94,8 +94,8 @@ function fixture() {
   return { host, sent, turn: () => due.splice(0).forEach((call) => call()) }
 }
 
-describe('the host', () => {
-  it('sends no more before the page took the last', () => {
+describe('the layout host', () => {
+  it('sends new positions only after the client has received the last ones', () => {
     const { host, sent, turn } = fixture()
     host.onMessage({ type: 'graph', generation: 1, bodies: bodies('a', 'b'), springs: [] })
     turn()
@@ -106,7 +106,7 @@ describe('the host', () => {
     expect(sent.length).toBe(2)
   })
 
-  it('does nothing when nothing moves', () => {
+  it('sends nothing while nodes do not move', () => {
     const { host, sent, turn } = fixture()
     host.onMessage({ type: 'motion', reducedMotion: true })
     host.onMessage({ type: 'graph', generation: 1, bodies: bodies('a', 'b'), springs: [] })
@@ -130,7 +130,7 @@ describe('the host', () => {
   })
 })
 
-describe('the page', () => {
+describe('the layout client', () => {
   function page() {
     const posted: ToLayout[] = []
     let hear: (message: FromLayout) => void = () => undefined
@@ -146,7 +146,7 @@ describe('the page', () => {
     return { client, posted, hear: (message: FromLayout) => hear(message), moves: () => moves }
   }
 
-  it('takes no positions of a graph that is not shown any more, but asks for the next', () => {
+  it('ignores positions of a previous graph but requests the next ones', () => {
     const { client, posted, hear, moves } = page()
     client.setGraph(['a'], bodies('a'), [])
     client.setGraph(['b'], bodies('b'), [])
@@ -157,7 +157,7 @@ describe('the page', () => {
     expect([...client.positions]).toEqual([3, 4])
   })
 
-  it('shows what is dragged where the pointer is, whatever the worker says', () => {
+  it('keeps a dragged node at the pointer regardless of the worker', () => {
     const { client, hear } = page()
     client.setGraph(['a'], bodies('a'), [])
     client.pin('a', 10, 20)
@@ -168,7 +168,7 @@ describe('the page', () => {
     expect([...client.positions]).toEqual([1, 2])
   })
 
-  it('keeps what stays where it is when the graph changes', () => {
+  it('keeps the positions of remaining nodes when the graph changes', () => {
     const { client, hear } = page()
     client.setGraph(['a', 'b'], bodies('a', 'b'), [])
     hear({ generation: 1, xy: new Float32Array([1, 2, 3, 4]), moving: true })

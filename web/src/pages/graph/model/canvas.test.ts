@@ -37,7 +37,7 @@ const page = (to: string[], from: string, more: Partial<NeighborPage> = {}): Nei
 })
 
 describe('adding to the canvas', () => {
-  it('keeps the newer version of a node, whichever came last', () => {
+  it('keeps the newer version of a node regardless of the order of arrival', () => {
     const newer = withNodes(EMPTY, [node('a', { version: 3, name: 'new' })]).canvas
     const { canvas } = withNodes(newer, [node('a', { version: 2, name: 'old' })])
     expect(canvas).toBe(newer)
@@ -46,12 +46,12 @@ describe('adding to the canvas', () => {
     ).toBe('newest')
   })
 
-  it('takes no edge that hangs in the air', () => {
+  it('ignores an edge without both nodes', () => {
     const canvas = canvasOf(['a', 'b'])
     expect(withEdges(canvas, [edge('ac', 'a', 'c')])).toBe(canvas)
   })
 
-  it('takes so many nodes and says how many found no room', () => {
+  it('limits the number of nodes and reports how many are skipped', () => {
     const many = Array.from({ length: MAX_NODES + 5 }, (_, i) => node(`n${i}`))
     const { canvas, skipped } = withNodes(EMPTY, many)
     expect(canvas.nodes.size).toBe(MAX_NODES)
@@ -61,8 +61,8 @@ describe('adding to the canvas', () => {
   })
 })
 
-describe('taking off the canvas', () => {
-  it('takes the edges of a node along', () => {
+describe('removing from the canvas', () => {
+  it('removes the edges of a node as well', () => {
     const canvas = withoutNodes(
       canvasOf(
         ['a', 'b', 'c'],
@@ -78,13 +78,13 @@ describe('taking off the canvas', () => {
     expect([...canvas.edges.keys()]).toEqual(['ac'])
   })
 
-  it('keeps some nodes only', () => {
+  it('keeps only the given nodes', () => {
     expect([...onlyNodes(canvasOf(['a', 'b', 'c']), ['c', 'x']).nodes.keys()]).toEqual(['c'])
   })
 })
 
 describe('merging an expansion', () => {
-  it('adds neighbours with the edges that lead to them, and remembers how far it went', () => {
+  it('adds neighbours with their edges and stores the progress', () => {
     const { canvas } = withNeighbors(
       canvasOf(['a']),
       'a',
@@ -99,7 +99,7 @@ describe('merging an expansion', () => {
     })
   })
 
-  it('counts a second page to the first', () => {
+  it('adds the count of a second page', () => {
     const first = withNeighbors(
       canvasOf(['a']),
       'a',
@@ -109,7 +109,7 @@ describe('merging an expansion', () => {
     expect(second.nodes.get('a')?.expansion).toMatchObject({ fetched: 3, cursor: null })
   })
 
-  it('counts again with other options, and when the same is requested again', () => {
+  it('resets the count when the options change or the request is repeated', () => {
     const first = withNeighbors(canvasOf(['a']), 'a', page(['b', 'c'], 'a')).canvas
     const again = withNeighbors(first, 'a', page(['b', 'c'], 'a')).canvas
     expect(again.nodes.get('a')?.expansion?.fetched).toBe(2)
@@ -121,14 +121,14 @@ describe('merging an expansion', () => {
     expect(out.nodes.get('a')?.expansion?.fetched).toBe(1)
   })
 
-  it('keeps what was counted of a hub over the pages', () => {
+  it('keeps the edge count of a hub across pages', () => {
     const hub = { truncated: true, found: 2000, cursor: 'next' }
     const first = withNeighbors(canvasOf(['a']), 'a', page(['b'], 'a', { ...hub, edges: 100_000 })).canvas
     const second = withNeighbors(first, 'a', page(['c'], 'a', hub)).canvas
     expect(second.nodes.get('a')?.expansion).toMatchObject({ fetched: 2, edges: 100_000, truncated: true })
   })
 
-  it('puts near nodes before far ones when there is little room, and stays where it was', () => {
+  it('adds nearer nodes first when the canvas is almost full, and does not advance the cursor', () => {
     const full = withNodes(
       canvasOf(['a']),
       Array.from({ length: MAX_NODES - 2 }, (_, i) => node(`n${i}`)),
@@ -148,7 +148,7 @@ describe('merging an expansion', () => {
     expect(canvas.nodes.get('a')?.expansion).toMatchObject({ fetched: 1, cursor: null })
   })
 
-  it('forgets unseen edges once everything around was asked for', () => {
+  it('resets the unseen count once all neighbours are requested', () => {
     const before = applyChange(canvasOf(['a']), change({ edge: edge('ax', 'a', 'x') })).canvas
     expect(before.nodes.get('a')?.unseen).toBe(1)
     expect(withNeighbors(before, 'a', page(['x'], 'a')).canvas.nodes.get('a')?.unseen).toBe(0)
@@ -157,7 +157,7 @@ describe('merging an expansion', () => {
   })
 })
 
-describe('following changes', () => {
+describe('applying changes', () => {
   const expanded = (more: Partial<NeighborPage> = {}) =>
     withNeighbors(canvasOf(['a']), 'a', page(['b'], 'a', more)).canvas
   const arrival = (from = 'a', to = 'new'): Step[] => [
@@ -165,7 +165,7 @@ describe('following changes', () => {
     { type: 'CREATE_EDGE', edge: edge('an', from, to) },
   ]
 
-  it('updates what is shown and leaves alone what is not', () => {
+  it('updates nodes on the canvas and ignores others', () => {
     const canvas = canvasOf(['a'])
     const { canvas: after, touched } = applyChange(
       canvas,
@@ -176,7 +176,7 @@ describe('following changes', () => {
     expect(applyChange(canvas, change({ node: node('z') })).canvas).toBe(canvas)
   })
 
-  it('takes away what was deleted', () => {
+  it('removes deleted nodes and edges', () => {
     const canvas = canvasOf(['a', 'b'], [['a', 'b']])
     const gone = applyChange(
       canvas,
@@ -192,7 +192,7 @@ describe('following changes', () => {
     expect(cut.nodes.size).toBe(2)
   })
 
-  it('shows a node that arrives where all neighbours are shown', () => {
+  it('adds a new neighbour if all neighbours are shown', () => {
     const { canvas, touched } = applyChange(expanded(), change({ steps: arrival() }))
     expect(canvas.nodes.has('new')).toBe(true)
     expect(canvas.edges.has('an')).toBe(true)
@@ -201,38 +201,38 @@ describe('following changes', () => {
 
   it.each([
     ['was not expanded', canvasOf(['a'])],
-    ['is a hub of which a part is shown', expanded({ truncated: true })],
+    ['is a hub that is shown in part', expanded({ truncated: true })],
     ['has more pages', expanded({ cursor: 'next' })],
-    ['was expanded the other way', expanded({ options: { ...DEFAULT_OPTIONS, direction: 'in' } })],
+    ['was expanded in the other direction', expanded({ options: { ...DEFAULT_OPTIONS, direction: 'in' } })],
     [
       'was expanded along other relations',
       expanded({ options: { ...DEFAULT_OPTIONS, relationTypes: ['other'] } }),
     ],
-  ])('counts it as unseen where the node %s', (_, canvas) => {
+  ])('counts a new neighbour as unseen if the node %s', (_, canvas) => {
     const { canvas: after } = applyChange(canvas, change({ steps: arrival() }))
     expect(after.nodes.has('new')).toBe(false)
     expect(after.nodes.get('a')?.unseen).toBe(1)
   })
 
-  it('shows what the reader made, wherever it is', () => {
+  it('always shows nodes that the user created', () => {
     const { canvas } = applyChange(canvasOf(['a']), change({ node: node('mine') }), (id) => id === 'mine')
     expect(canvas.nodes.has('mine')).toBe(true)
   })
 
-  it('asks for the edges of a node that came back with them', () => {
+  it('requests the edges of a node that was restored with its edges', () => {
     const step = { node: node('a', { version: 3 }), cascade: { restored: true, count: 4, edges: [] } }
     expect(applyChange(canvasOf(['a']), change({ ...step, type: 'UNDO' })).reconnect).toEqual(['a'])
   })
 
-  it('applies a change that was applied already without a trace', () => {
+  it('ignores a change that is already applied', () => {
     const update = change({ node: node('a', { version: 2 }) })
     const once = applyChange(canvasOf(['a']), update).canvas
     expect(applyChange(once, update)).toEqual({ canvas: once, touched: [], reconnect: [] })
   })
 })
 
-describe('the edges by node', () => {
-  it('has each edge at both ends, and a loop once', () => {
+describe('incident edges', () => {
+  it('contain each edge at both nodes, and a loop once', () => {
     const incidence = incidenceOf(
       canvasOf(
         ['a', 'b'],

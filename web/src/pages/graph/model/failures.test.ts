@@ -7,15 +7,15 @@ import { blockingCommands, explainFailure, conflictText } from './failures'
 const conflict = (details: Record<string, unknown>, message = 'Conflict') =>
   explainFailure(new ApiError(409, { code: 'CONFLICT', message, details, requestId: 'req_1' }))
 
-describe('why a command was refused', () => {
-  it('says which version one began with and which it is', () => {
+describe('the explanation of a refused command', () => {
+  it('contains the expected and the current version', () => {
     const failure = conflict({ expectedVersion: 3, actualVersion: 5 }, 'Version mismatch')
     expect(failure).toMatchObject({ title: 'Somebody else changed it', remedy: 'reload', requestId: 'req_1' })
     expect(failure.text).toContain('version 3')
     expect(failure.text).toContain('current version is 5')
   })
 
-  it('names each conflict of an undo and its command, once', () => {
+  it('lists each conflict of an undo, and each blocking command once', () => {
     const conflicts = [
       { kind: 'node', id: 'n1', field: 'properties.site', byCommandId: 'c1' },
       { kind: 'edge', id: '0194a5b0-0000-7000-8000-00000000000a', byCommandId: 'c1' },
@@ -35,11 +35,11 @@ describe('why a command was refused', () => {
     ['nothing_to_redo', 'Nothing to redo'],
     ['already_exists', 'The id is already in use'],
     ['something_new', 'Conflict with existing data'],
-  ])('knows %s', (reason, title) => {
+  ])('has a title for %s', (reason, title) => {
     expect(conflict({ reason }).title).toBe(title)
   })
 
-  it('says which end of an edge is gone', () => {
+  it('contains which end of an edge is missing', () => {
     const failure = explainFailure(
       new ApiError(404, { message: 'Node not found', details: { field: 'payload.targetId' } }),
     )
@@ -47,7 +47,7 @@ describe('why a command was refused', () => {
     expect(failure.text).toContain('ends')
   })
 
-  it('says what would be right of a value', () => {
+  it('contains the allowed values of a field', () => {
     const details = { field: 'payload.entityType', reason: 'is not known', allowed: ['concept', 'object'] }
     expect(explainFailure(new ApiError(422, { message: 'Invalid', details })).text).toBe(
       'entityType is not known. Allowed: concept, object.',
@@ -55,7 +55,7 @@ describe('why a command was refused', () => {
   })
 
   it.each([0, 200, 408, 500, 502, 503, 504])(
-    'does not say that nothing happened where that is not known: %d',
+    'does not claim that nothing changed if the outcome is unknown: %d',
     (status) => {
       const failure = explainFailure(
         new ApiError(status, { message: 'Service unavailable', details: { commandId: 'c9' } }),
@@ -66,10 +66,10 @@ describe('why a command was refused', () => {
     },
   )
 
-  it('knows a command that was not accepted', () =>
+  it('reports that a rate-limited command was not accepted', () =>
     expect(explainFailure(new ApiError(429, { message: 'Too many' })).text).toContain('not accepted'))
 
-  it('spells out what cannot be seen in a name', () => {
+  it('shows invisible characters in a name', () => {
     const text = conflictText({ kind: 'node', id: 'n', byCommandId: 'c' }, () => 'a\u202eb')
     expect(text).toContain('[U+202E]')
   })

@@ -12,8 +12,8 @@ import { batchText, changeText, expansionText } from './descriptions'
 
 const nameOf = (id: string) => id.toUpperCase()
 
-describe('which changes are in effect', () => {
-  it('follows undos and redos, whatever the order of the list', () => {
+describe('the status of changes', () => {
+  it('reflects undos and redos regardless of the order of the list', () => {
     const target = { commandId: 'c1', type: 'UPDATE_NODE' } as const
     const made = change({ sequence: 1, commandId: 'c1' })
     const undo = change({ sequence: 2, commandId: 'c2', type: 'UNDO', target })
@@ -24,34 +24,34 @@ describe('which changes are in effect', () => {
     expect(changeStatuses([made, undo, redo]).get(2)).toBe('is an undo')
   })
 
-  it('has a duplicate change once', () => {
+  it('ignores a duplicate change', () => {
     const item = change({ sequence: 4 })
     expect(withChange([item], change({ sequence: 4 }))).toEqual([item])
     expect(withChange([item], change({ sequence: 5 })).map((c) => c.sequence)).toEqual([5, 4])
   })
 })
 
-describe('what changes altered', () => {
+describe('the diff of a change', () => {
   const first = change({ sequence: 1, type: 'CREATE_NODE', node: node('a', { name: 'Pump', version: 1 }) })
   const second = change({ sequence: 5, node: node('a', { name: 'Fan', version: 2 }) })
 
-  it('follows from consecutive states', () => {
+  it('is computed from consecutive states', () => {
     expect(changeDiffs([second, first]).get(5)).toEqual([{ field: 'name', before: 'Pump', after: 'Fan' }])
   })
 
-  it('is not guessed where a state between is missing', () => {
+  it('is omitted if a state in between is missing', () => {
     const third = change({ sequence: 9, node: node('a', { name: 'Mill', version: 4 }) })
     expect(changeDiffs([third, first]).size).toBe(0)
   })
 
-  it('knows whom a change is about, by its edges as well', () => {
+  it('reports whether a change affects a node, directly or by an edge', () => {
     expect(affectsNode(change({ edge: edge('e', 'a', 'b') }), 'b')).toBe(true)
     expect(affectsNode(second, 'b')).toBe(false)
   })
 })
 
-describe('words', () => {
-  it('say what a change did', () => {
+describe('descriptions', () => {
+  it('describe a change', () => {
     expect(changeText(change({ type: 'CREATE_NODE', node: node('a', { name: 'Pump' }) }), nameOf)).toBe(
       'Created “Pump”',
     )
@@ -71,7 +71,7 @@ describe('words', () => {
     )
   })
 
-  it('count what a batch did', () => {
+  it('count the steps of a batch', () => {
     const steps = [
       { type: 'CREATE_NODE', node: node('a') },
       { type: 'CREATE_NODE', node: node('b') },
@@ -80,7 +80,7 @@ describe('words', () => {
     expect(batchText(steps)).toBe('2 nodes created, 1 edge deleted')
   })
 
-  it('say how much of a hub is shown', () => {
+  it('contain how many neighbours of a hub are shown', () => {
     const options = { direction: 'both', relationTypes: [], depth: 1 } as const
     const hub = {
       options: { ...options, relationTypes: [] },
@@ -118,7 +118,7 @@ describe('the edges of a node', () => {
   })
 })
 
-describe('the list of what is shown', () => {
+describe('the list of shown nodes', () => {
   const canvas = withEdges(
     withNodes(EMPTY, [
       node('a', { name: 'Pump 10' }),
@@ -128,12 +128,12 @@ describe('the list of what is shown', () => {
     [edge('1', 'a', 'b'), edge('2', 'c', 'a', 'cools')],
   )
 
-  it('is sorted as people count, and narrowed by a text', () => {
+  it('is sorted in natural order and filtered by text', () => {
     expect(outlineOf(canvas, '').map(({ name }) => name)).toEqual(['Fan', 'Pump 9', 'Pump 10'])
     expect(outlineOf(canvas, 'PUMP').length).toBe(2)
   })
 
-  it('has the edges below what is unfolded, outgoing first', () => {
+  it('lists edges below an expanded node, outgoing first', () => {
     const lines = treeRows(outlineOf(canvas, 'pump 10'), new Set(['a']))
     expect(
       lines.map(({ level, relation, position, size }) => [level, relation?.text, position, size]),
@@ -146,7 +146,7 @@ describe('the list of what is shown', () => {
 })
 
 describe('properties in a form', () => {
-  it('are read as they were written', () => {
+  it('are unchanged after a round trip', () => {
     const properties = { a: 'x', b: 1.5, c: false, d: { e: [1, null] } }
     expect(readRows(rowsOf(properties))).toEqual({ properties, errors: new Map() })
   })
@@ -157,7 +157,7 @@ describe('properties in a form', () => {
     [{ key: 'a', kind: 'number', text: ' ' }, 'Not a number.'],
     [{ key: 'a', kind: 'JSON', text: '{' }, 'Invalid JSON.'],
     [{ key: 'a', kind: 'JSON', text: '{"b": null}' }, 'Null is not allowed: remove the property instead.'],
-  ] as const)('say what is wrong with %j', (row, wrong) => {
+  ] as const)('report an error for %j', (row, wrong) => {
     expect(readRows([{ id: 4, ...row }]).errors.get(4)).toBe(wrong)
   })
 
@@ -171,7 +171,7 @@ describe('properties in a form', () => {
 })
 
 describe('the series of a source', () => {
-  it('joins newest values with lines by their tags, whatever the order, numbers first', () => {
+  it('joins latest values with lines by tags in any order, numbers first', () => {
     const rows = { sourceId: 's', sourceName: 'cpu', unit: '%', columns: ['timestamp', 'value'] }
     const newest: PointRows[] = [
       { ...rows, metric: 'state', tags: {}, points: [['t', 'on']] },

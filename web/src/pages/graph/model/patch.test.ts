@@ -20,17 +20,17 @@ describe('merge patches', () => {
     ['a new key', {}, { a: 1 }],
     ['a removed key', { a: 1, b: 2 }, { b: 2 }],
     ['a value of another type', { a: '7' }, { a: 7 }],
-    ['a key inside', { a: { b: 1, c: 2 } }, { a: { b: 3, c: 2 } }],
-    ['a removed key inside', { a: { b: 1, c: { d: 1 } } }, { a: { c: {} } }],
-    ['an object in place of a text', { a: 'x' }, { a: { b: 1 } }],
-    ['a text in place of an object', { a: { b: 1 } }, { a: 'x' }],
+    ['a nested key', { a: { b: 1, c: 2 } }, { a: { b: 3, c: 2 } }],
+    ['a removed nested key', { a: { b: 1, c: { d: 1 } } }, { a: { c: {} } }],
+    ['an object instead of a string', { a: 'x' }, { a: { b: 1 } }],
+    ['a string instead of an object', { a: { b: 1 } }, { a: 'x' }],
     ['a list', { a: [1, { b: 2 }] }, { a: [1, { b: 3 }] }],
     ['a hostile key', {}, JSON.parse('{"__proto__": {"x": 1}, "constructor": 2}') as Properties],
-  ])('make the one of the other: %s', (_, before, after) => {
+  ])('transform one value into the other: %s', (_, before, after) => {
     expect(apply(before, mergePatch(before, after))).toEqual(after)
   })
 
-  it('are none where nothing changed, whatever the order of keys', () => {
+  it('are null if nothing changed, regardless of the key order', () => {
     expect(mergePatch({ a: 1, b: { c: [1] } }, { b: { c: [1] }, a: 1 })).toBeNull()
     expect(sameJson({ a: 1 }, { b: 1 })).toBe(false)
   })
@@ -39,7 +39,7 @@ describe('merge patches', () => {
 describe('an update', () => {
   const base = { name: 'Pump', entityType: 'object', description: 'wet', properties: { site: 'north' } }
 
-  it('says what changed and nothing else', () => {
+  it('contains only the changed fields', () => {
     expect(updateOf(base, { ...base, description: null })).toEqual({ description: null })
     expect(updateOf(base, { ...base, name: 'Fan', properties: {} })).toEqual({
       name: 'Fan',
@@ -49,22 +49,22 @@ describe('an update', () => {
   })
 })
 
-describe('two edits of one thing', () => {
+describe('two edits of the same item', () => {
   const base = { name: 'Pump', properties: { site: 'north', line: 1 } }
   const mine = { name: 'Pump 7', properties: { site: 'south', line: 1 } }
 
-  it('overlap where both changed the same field to different ends', () => {
+  it('overlap if both change the same field to different values', () => {
     const theirs = { name: 'Pump', properties: { site: 'east', line: 2 } }
     const found = findEditConflict(base, mine, theirs)
     expect(found.theirs.map(({ field }) => field)).toEqual(['properties.site', 'properties.line'])
     expect(found.overlapping).toEqual(['properties.site'])
   })
 
-  it('do not overlap where both did the same', () => {
+  it('do not overlap if both are the same', () => {
     expect(findEditConflict(base, mine, mine).overlapping).toEqual([])
   })
 
-  it('are joined by putting mine on top', () => {
+  it('are merged by applying the local edit to the remote one', () => {
     const theirs = { name: 'Pump', properties: { line: 2, floor: 3 } }
     expect(rebase(base, mine, theirs)).toEqual({
       name: 'Pump 7',
@@ -76,7 +76,7 @@ describe('two edits of one thing', () => {
 })
 
 describe('differences', () => {
-  it('name each field with what it was and is', () => {
+  it('list each field with its old and new value', () => {
     expect(differences({ name: 'a', properties: { x: 1 } }, { name: 'b', properties: { y: [2] } })).toEqual([
       { field: 'name', before: 'a', after: 'b' },
       { field: 'properties.x', before: 1, after: undefined },

@@ -12,7 +12,7 @@ import { addShape, polygonPoints } from './shapes'
 const size = { width: 800, height: 600 }
 
 describe('the camera', () => {
-  it('keeps what is under the pointer there while it zooms', () => {
+  it('keeps the point under the pointer fixed while it zooms', () => {
     const at = { x: 300, y: 120 }
     const camera = { x: 40, y: -30, k: 0.8 }
     const before = toWorld(camera, at)
@@ -21,12 +21,12 @@ describe('the camera', () => {
     expect(after.y).toBeCloseTo(at.y)
   })
 
-  it('zooms neither in nor out without end', () => {
+  it('limits the zoom in both directions', () => {
     expect(zoomAt(INITIAL_CAMERA, { x: 0, y: 0 }, 1e9).k).toBe(6)
     expect(zoomAt(INITIAL_CAMERA, { x: 0, y: 0 }, 1e-9).k).toBe(0.05)
   })
 
-  it('shows a box whole and in the middle', () => {
+  it('fits and centres a bounding box', () => {
     const bounds = boundsOf([-1000, -50, 3000, 50, NaN, NaN])
     expect(bounds).toEqual({ left: -1000, top: -50, right: 3000, bottom: 50 })
     const camera = bounds ? fit(bounds, size) : INITIAL_CAMERA
@@ -36,34 +36,34 @@ describe('the camera', () => {
     expect(toScreen(camera, { x: 1000, y: 0 }).y).toBeCloseTo(84 + (600 - 84 - 48) / 2)
   })
 
-  it('does not blow up a single node', () => {
+  it('limits the zoom for a single node', () => {
     expect(fit({ left: 0, top: 0, right: 0, bottom: 0 }, size).k).toBe(1.6)
     expect(boundsOf([NaN, NaN])).toBeNull()
   })
 
-  it('moves no more than it has to', () => {
+  it('moves only as far as necessary', () => {
     expect(reveal(INITIAL_CAMERA, { x: 400, y: 300 }, size)).toBe(INITIAL_CAMERA)
     expect(reveal(INITIAL_CAMERA, { x: 1000, y: 300 }, size)).toEqual({ x: -260, y: 0, k: 1 })
   })
 
-  it('goes from one to the other', () => {
+  it('interpolates between two positions', () => {
     expect(interpolate(INITIAL_CAMERA, { x: 10, y: 20, k: 3 }, 0.5)).toEqual({ x: 5, y: 10, k: 2 })
   })
 })
 
-describe('the shapes of edges', () => {
+describe('edge geometry', () => {
   const a = { x: 0, y: 0 }
   const b = { x: 100, y: 0 }
 
-  it('bend in the middle by as much as they should', () => {
+  it('bends an edge by the given distance', () => {
     const middle = onCurve(a, controlPoint(a, b, 14), b, 0.5)
     expect(Math.hypot(middle.x - 50, middle.y)).toBeCloseTo(14)
-    // In the reverse direction the same bend is on the other side: two edges between two nodes do not cover each other.
+    // In the reverse direction the bend is on the other side, so that two edges between two nodes do not overlap.
     const back = onCurve(b, controlPoint(b, a, 14), a, 0.5)
     expect(Math.sign(back.y)).toBe(-Math.sign(middle.y))
   })
 
-  it('are as far from a point as they look', () => {
+  it('measures the distance of a point to segments and curves', () => {
     expect(distanceToSegment({ x: 50, y: 7 }, a, b)).toBe(7)
     expect(distanceToSegment({ x: -3, y: 4 }, a, b)).toBe(5)
     expect(distanceToSegment({ x: 3, y: 4 }, a, a)).toBe(5)
@@ -71,7 +71,7 @@ describe('the shapes of edges', () => {
     expect(distanceToCurve({ x: 50, y: -20 }, a, control, b)).toBeLessThan(1)
   })
 
-  it('end in an arrow at the border of the target', () => {
+  it('places the arrow at the border of the target', () => {
     expect(arrowOf(a, b, 0, 10)).toEqual({ tip: { x: 90, y: 0 }, angle: 0 })
     expect(arrowOf(a, { x: 5, y: 0 }, 0, 10)).toBeNull()
   })
@@ -87,7 +87,7 @@ const canvas = (ids: string[], edges: [string, string, string][] = []): Canvas =
   )
 
 describe('the scene', () => {
-  it('fans out parallel edges, and loops around each other', () => {
+  it('draws parallel edges and loops with different bends', () => {
     const scene = sceneOf(
       canvas(
         ['a', 'b'],
@@ -112,18 +112,18 @@ describe('the scene', () => {
     expect(scene.edgesOf[1]).toEqual([0, 1, 2])
   })
 
-  it('spells out what cannot be seen in a name', () => {
+  it('shows invisible characters in a name', () => {
     const scene = sceneOf(withNodes(EMPTY, [node('a', { name: 'pump\u202e7\nx' })]).canvas)
     expect(scene.nodes[0]?.name).toBe('pump[U+202E]7␊x')
   })
 
-  it('makes hubs larger, but not without end', () => {
+  it('draws hubs larger, up to a maximum', () => {
     expect(radiusOf(4)).toBeGreaterThan(radiusOf(1))
     expect(radiusOf(100_000)).toBe(20)
   })
 })
 
-describe('what is under the pointer', () => {
+describe('hit testing', () => {
   const scene = sceneOf(
     canvas(
       ['a', 'b', 'c'],
@@ -136,13 +136,13 @@ describe('what is under the pointer', () => {
   )
   const xy = [0, 0, 100, 0, NaN, NaN]
 
-  it('is the nearest node within reach', () => {
+  it('finds the nearest node within the tolerance', () => {
     expect(nodeAt(scene, xy, { x: 4, y: 4 }, 2)).toBe(0)
     expect(nodeAt(scene, xy, { x: 50, y: 0 }, 2)).toBe(-1)
     expect(nearestNode(scene, xy, { x: 60, y: 0 })).toBe(1)
   })
 
-  it('is the one of two parallel edges that is meant', () => {
+  it('distinguishes parallel edges', () => {
     const [above, below] = [edgeAt(scene, xy, { x: 50, y: -7 }, 3), edgeAt(scene, xy, { x: 50, y: 7 }, 3)]
     expect([above, below].sort()).toEqual([0, 1])
     expect(edgeAt(scene, xy, { x: 50, y: 40 }, 3)).toBe(-1)
@@ -158,7 +158,7 @@ describe('the arrow keys', () => {
     ['right', 2],
     ['up', 3],
     ['down', -1],
-  ] as const)('lead %s', (direction, index) => {
+  ] as const)('select the next node: %s', (direction, index) => {
     expect(nodeTowards(scene, xy, 0, direction)).toBe(index)
   })
 })
@@ -173,7 +173,7 @@ describe('labels', () => {
     weight,
   })
 
-  it('do not lie on each other, the important ones first', () => {
+  it('do not overlap, and labels with more weight have priority', () => {
     const chosen = chooseLabels([label(0, 0, 1), label(1, 20, 5), label(2, 80, 2)], 10)
     expect(chosen.map(({ index }) => index)).toEqual([1, 2])
   })
@@ -186,11 +186,11 @@ describe('labels', () => {
     expect(chosen.map(({ index }) => index)).toEqual([2, 3])
   })
 
-  it('keep clear of what is in their way', () => {
+  it('do not overlap obstacles', () => {
     expect(chooseLabels([label(0, 0, 1)], 10, [{ x: 15, y: 0, width: 10, height: 10 }])).toEqual([])
   })
 
-  it('are cut between characters', () => {
+  it('are truncated between grapheme clusters', () => {
     expect(shorten('Pump 7', 20)).toBe('Pump 7')
     expect(shorten('👩‍🔧👩‍🔧👩‍🔧👩‍🔧👩‍🔧', 3)).toBe('👩‍🔧👩‍🔧…')
   })

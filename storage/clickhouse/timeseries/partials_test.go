@@ -1,0 +1,84 @@
+package timeseries_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
+)
+
+// TestPointsWithSeveralRowsCountOnce stores points of a series in two parts. Results must be those
+// of the newest rows, and only queries of a bucket in which the parts overlap are repeated.
+func TestPointsWithSeveralRowsCountOnce(t *testing.T) {
+	steady := []point{{1, t0, 1, 1}, {1, t0 + 60*second, 2, 1}, {1, t0 + 70*second, 4, 1}}
+	for name, c := range map[string]struct {
+		later    []point
+		sums     []float64 // by the minute
+		deltas   []float64
+		repeated bool
+	}{
+		"later points": {
+			later: []point{{1, t0 + 80*second, 8, 2}}, sums: []float64{1, 14}, deltas: []float64{0, 7},
+		},
+		"the last point again": {
+			later: []point{{1, t0 + 70*second, 4, 2}}, sums: []float64{1, 6}, deltas: []float64{0, 3}, repeated: true,
+		},
+		"the first point of a bucket, overwritten": {
+			later: []point{{1, t0 + 60*second, 3, 2}}, sums: []float64{1, 7}, deltas: []float64{0, 3}, repeated: true,
+		},
+		"an older version": {
+			later: []point{{1, t0 + 70*second, 100, 0}}, sums: []float64{1, 6}, deltas: []float64{0, 3}, repeated: true,
+		},
+		"another series": {
+			later: []point{{2, t0 + 60*second, 100, 2}}, sums: []float64{1, 6}, deltas: []float64{0, 3},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t)
+			registry := prometheus.NewRegistry()
+			db, err := clickhouse.Open(
+				t.Context(), s.url.String(), clickhouse.WithMetrics(clickhouse.NewMetrics(registry)),
+			)
+			require.NoError(t, err)
+			defer func() { _ = db.Close() }()
+			s.exec(t, "SYSTEM STOP MERGES points")
+			s.insert(t, "points", steady...)
+			s.insert(t, "points", c.later...)
+			q := timeseries.AggregateQuery{
+				Series: []uint64{1}, Groups: []int{0}, Limit: 10,
+				Range:     timeseries.Range{FromUS: t0, ToUS: t0 + 120*second},
+				Grid:      timeseries.NewGrid(time.Minute, time.UTC, t0, t0+120*second),
+				Functions: []timeseries.Function{timeseries.Sum, timeseries.Count},
+			}
+			found, _, err := timeseries.New(db).Aggregate(t.Context(), q)
+			require.NoError(t, err)
+			require.Equal(t, c.sums, found[0].Columns[0].Numbers)
+			require.Equal(t, c.repeated, repeatedQueries(t, registry) > 0)
+
+			q.Functions = []timeseries.Function{timeseries.Delta}
+			before := repeatedQueries(t, registry)
+			found, _, err = timeseries.New(db).Aggregate(t.Context(), q)
+			require.NoError(t, err)
+			require.Equal(t, c.deltas[1:], found[0].Columns[0].Numbers[1:])
+			require.Equal(t, c.repeated, repeatedQueries(t, registry) > before)
+		})
+	}
+}
+
+// repeatedQueries returns the number of queries that were repeated with FINAL.
+func repeatedQueries(t *testing.T, registry *prometheus.Registry) float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == "livegraph_query_repeated_total" {
+			return f.Metric[0].Counter.GetValue()
+		}
+	}
+	require.Fail(t, "there is no such metric")
+	return 0
+}

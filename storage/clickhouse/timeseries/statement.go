@@ -1,0 +1,190 @@
+package timeseries
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// rollupColumn is a column of the subqueries: its name, and its expressions over a row of a rollup,
+// over a point, over the points of one part of the table, and over these parts (see partials.go).
+type rollupColumn struct{ name, rollup, point, part, parts string }
+
+var (
+	countColumn   = rollupColumn{"n", "toUInt64(points)", "toUInt64(1)", "count()", "sum(part_n)"}
+	totalColumn   = rollupColumn{"total", "total", "value", "sum(value)", "sum(part_total)"}
+	lowestColumn  = rollupColumn{"lowest", "lowest", "value", "min(value)", "min(part_lowest)"}
+	highestColumn = rollupColumn{"highest", "highest", "value", "max(value)", "max(part_highest)"}
+	firstColumn   = rollupColumn{"head", "first", "value", "argMin(value, at)", "argMin(part_head, part_from)"}
+	firstAtColumn = rollupColumn{
+		"head_at", "toUnixTimestamp64Micro(ts) + first_us", "toUnixTimestamp64Micro(ts)", "min(at)", "min(part_from)",
+	}
+	lastColumn   = rollupColumn{"tail", "last", "value", "argMax(value, at)", "argMax(part_tail, part_to)"}
+	lastAtColumn = rollupColumn{
+		"tail_at", "toUnixTimestamp64Micro(ts) + last_us", "toUnixTimestamp64Micro(ts)", "max(at)", "max(part_to)",
+	}
+)
+
+// rollupExpressions are the functions that can be computed from rollups. Other functions
+// require all values. FIRST and LAST are placeholders for the expressions that order the
+// points of a group.
+var rollupExpressions = map[Function]rollupExpression{
+	Avg:   {"sum(total) / sum(n)", "total / n", []rollupColumn{totalColumn, countColumn}},
+	Sum:   {"sum(total)", "total", []rollupColumn{totalColumn}},
+	Count: {"toFloat64(sum(n))", "toFloat64(n)", []rollupColumn{countColumn}},
+	Min:   {"min(lowest)", "lowest", []rollupColumn{lowestColumn}},
+	Max:   {"max(highest)", "highest", []rollupColumn{highestColumn}},
+	First: {"argMin(head, FIRST)", "head", []rollupColumn{firstColumn, firstAtColumn}},
+	Last:  {"argMax(tail, LAST)", "tail", []rollupColumn{lastColumn, lastAtColumn}},
+}
+
+// rollupExpression is the SQL of a function over columns.
+type rollupExpression struct {
+	multiRow  string // over several rows of a bucket
+	singleRow string // over the only row of a bucket
+	columns   []rollupColumn
+}
+
+// reading is how points are read.
+type reading int
+
+const (
+	// byPart reads the rows of each part of the table, and reports whether a point may be in several
+	// parts. Then the result is wrong, and must be read again with onlyCurrent.
+	byPart reading = iota
+	// onlyCurrent reads only the newest version of each point, with FINAL. It takes longer.
+	onlyCurrent
+)
+
+// statementFor returns a function that returns the statement for functions. The statement reads
+// rollups where they yield the same result, and points otherwise.
+func (r *Reader) statementFor(
+	ctx context.Context, q *AggregateQuery, requested []Function,
+) (func(reading) string, error) {
+	p, err := r.plan(ctx, q, requested)
+	if err != nil {
+		return nil, err
+	}
+	if p != nil {
+		r.db.CountAggregate(p.table)
+	} else {
+		r.db.CountAggregate(clickhouse.SourcePoints)
+		if q.PointsOnly || !q.canUseRollups(requested) {
+			return func(reading) string { return q.statement(requested) }, nil
+		}
+		p = &rollupPlan{from: q.Range.FromUS, to: q.Range.ToUS, pointSeries: q.Series}
+	}
+	return func(how reading) string { return p.statement(q, requested, how) }, nil
+}
+
+// statement returns a statement with the columns grp and bucket, one column for each function, and
+// repeated, which is 1 if a point may be counted several times.
+func (p *rollupPlan) statement(q *AggregateQuery, requested []Function, how reading) string {
+	var columns []rollupColumn
+	var multiRow, singleRow strings.Builder
+	order := [2]string{"head_at", "tail_at"}
+	if q.multiSeries {
+		order = [2]string{"(head_at, series)", "(tail_at, series)"}
+	}
+	for i, f := range requested {
+		e := rollupExpressions[f]
+		replacer := strings.NewReplacer("FIRST", order[0], "LAST", order[1])
+		fmt.Fprintf(&multiRow, ", %s AS answer%d", replacer.Replace(e.multiRow), i)
+		fmt.Fprintf(&singleRow, ", %s AS answer%d", e.singleRow, i)
+		for _, c := range e.columns {
+			if !slices.Contains(columns, c) {
+				columns = append(columns, c)
+			}
+		}
+	}
+	subqueries := p.subqueries(q, columns, how)
+	from := "(" + q.groupedStatement(subqueries, multiRow.String()) + ")"
+	if how == byPart && len(subqueries) == 1 && !q.multiSeries && len(p.rollupSeries) == 0 { // its rows are buckets
+		with, bucket := q.bucketSQL("us")
+		from = fmt.Sprintf(
+			"(SELECT series AS grp, bucket%s, uncertain AS repeated FROM (SELECT *, %s%s AS bucket FROM (%s)))",
+			singleRow.String(), with, bucket, subqueries[0],
+		)
+	} else if p.rowsAreBuckets(q) {
+		from = fmt.Sprintf("(SELECT %s AS grp, us AS bucket%s, uncertain AS repeated FROM (%s)",
+			q.groupSQL(), singleRow.String(), subqueries[0])
+		if len(subqueries) > 1 {
+			from += " UNION ALL " + q.groupedStatement(subqueries[1:], multiRow.String())
+		}
+		from += ")"
+	}
+	return fmt.Sprintf("SELECT * FROM %s ORDER BY grp, bucket LIMIT %d%s", from, q.Limit+1, q.settings(how))
+}
+
+// bucketSQL returns the expression for the start of the bucket of a column with times, and the
+// columns that it refers to, each followed by a comma.
+func (q *AggregateQuery) bucketSQL(column string) (with, bucket string) {
+	if q.Grid == nil {
+		return "", strconv.FormatInt(q.Range.FromUS, 10) + "::Int64"
+	}
+	return q.Grid.with(column), q.Grid.sql(column)
+}
+
+// groupedStatement returns the statement that groups the rows of subqueries to rows of the
+// result.
+func (q *AggregateQuery) groupedStatement(subqueries []string, expressions string) string {
+	with, bucket := q.bucketSQL("us")
+	return fmt.Sprintf("SELECT grp, bucket%s, max(uncertain) AS repeated FROM"+
+		" (SELECT *, %s AS grp, %s%s AS bucket FROM (%s)) GROUP BY grp, bucket",
+		expressions, q.groupSQL(), with, bucket, strings.Join(subqueries, " UNION ALL "))
+}
+
+// rowsAreBuckets reports whether each row of the rollup is a bucket of the result. Its rows
+// are then not grouped, because grouping takes twice as long as reading them.
+func (p *rollupPlan) rowsAreBuckets(q *AggregateQuery) bool {
+	return len(p.rollupSeries) > 0 && q.Grid != nil && q.Grid.step == p.unit && !q.multiSeries
+}
+
+// subqueries returns statements that each read a part of the rows of the result, with the columns
+// series, us, those given, and uncertain: 1 if a point may be counted several times. The first one
+// reads the rollup, if the plan has one. No point is in two of them.
+func (p *rollupPlan) subqueries(q *AggregateQuery, columns []rollupColumn, how reading) (subqueries []string) {
+	points := func(series []uint64, where string) {
+		subqueries = append(subqueries, q.pointsStatement(columns, series, where, how))
+	}
+	between := func(from, to int64) string {
+		return "ts >= " + clickhouse.TimeExpression(from) + " AND ts < " + clickhouse.TimeExpression(to)
+	}
+	inner, rollupOnly, kept := between(p.from, p.to), p.rollupCondition(), q.Range.KeptFrom
+	if len(p.rollupSeries) > 0 {
+		row := "series, toUnixTimestamp64Micro(ts) AS us"
+		for _, c := range columns {
+			row += ", " + c.rollup + " AS " + c.name
+		}
+		rollup := fmt.Sprintf(
+			"SELECT %s, toUInt8(0) AS uncertain FROM %s FINAL PREWHERE series IN (%s) AND %s WHERE points > 0",
+			row, p.table, clickhouse.IDArray(p.rollupSeries), inner+rollupOnly,
+		)
+		if len(p.markedHours) > 0 {
+			rollup += " AND " + hourExpression + " NOT IN (" + hourList(p.markedHours) + ")"
+		}
+		subqueries = append(subqueries, rollup)
+	}
+	if q.Range.FromUS < p.from {
+		points(q.Series, between(q.Range.FromUS, p.from)+kept.condition(q.Series, q.Range.FromUS))
+	}
+	if p.to < q.Range.ToUS {
+		points(q.Series, between(p.to, q.Range.ToUS)+kept.condition(q.Series, p.to))
+	}
+	if len(p.pointSeries) > 0 {
+		points(p.pointSeries, inner+kept.condition(p.pointSeries, p.from))
+	}
+	if where, ok := p.truncated.pointsCondition(p.to); ok {
+		points(p.truncated.ids, where)
+	}
+	if len(p.markedHours) > 0 {
+		series, from, to := p.markedSpan()
+		points(series, between(max(from, p.from), min(to, p.to))+rollupOnly+
+			" AND "+hourExpression+" IN ("+hourList(p.markedHours)+")")
+	}
+	return subqueries
+}
