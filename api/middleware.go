@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
@@ -108,36 +107,6 @@ func (s *Server) setDialect(next http.Handler) http.Handler {
 		if rt := s.dialects[r.URL.Path]; rt != nil && rt.Method == r.Method {
 			r = r.WithContext(reply.WithDialect(r.Context(), rt.Dialect.Errors))
 		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// log writes one line per request. It contains the route's pattern, not the path, which may
-// contain ids or text of an attacker, and the key's id, never the key. Successful probes and
-// requests that share an audit record are not logged.
-func (s *Server) log(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		started := time.Now()
-		defer func() {
-			x := exchangeOf(r.Context())
-			pattern := chi.RouteContext(r.Context()).RoutePattern()
-			status := x.sent.code()
-			if (pattern == healthPath || pattern == readyPath) && status == http.StatusOK || x.folded {
-				return
-			}
-			attributes := []slog.Attr{
-				slog.String("method", shortMethod(r.Method)), slog.String("route", pattern), slog.Int("status", status),
-				slog.Duration("duration", time.Since(started)), slog.Int64("bytes", x.sent.written),
-				slog.String("ip", x.ip.String()),
-			}
-			if x.key != uuid.Nil {
-				attributes = append(attributes, slog.String("key", x.key.String()))
-			}
-			if x.operator != uuid.Nil {
-				attributes = append(attributes, slog.String("operator", x.operator.String()))
-			}
-			slog.LogAttrs(r.Context(), slog.LevelInfo, "request", attributes...)
-		}()
 		next.ServeHTTP(w, r)
 	})
 }

@@ -108,6 +108,7 @@ type Server struct {
 	attempts    *ratelimit.Attempts
 	refusals    *ratelimit.Refusals
 	concurrency *concurrencyLimiter
+	requests    *requestLog
 	draining    atomic.Bool
 	stopping    chan struct{} // closed when streams must end
 	metrics     *metrics
@@ -120,6 +121,7 @@ func New(deps Deps) (*Server, error) {
 		deps.Keys = noKeys{}
 	}
 	s := &Server{deps: deps, tracer: tracing.New(deps.Tracing, "api"), stopping: make(chan struct{})}
+	s.requests = newRequestLog(deps.Config.LoggedPerSecond)
 	for _, text := range deps.Config.TrustedProxies {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {

@@ -115,6 +115,9 @@ func (a *API) validate(invalid func(setting, format string, args ...any)) {
 	if a.RefusalsPerSecond < 0 {
 		invalid("api-refusals-per-second", "must not be below zero")
 	}
+	if a.LoggedPerSecond < 0 {
+		invalid("api-logged-per-second", "must not be below zero")
+	}
 	if a.MaxWrites < 0 {
 		invalid("api-max-writes", "must not be below zero")
 	}
