@@ -37,7 +37,8 @@ func newFixture(t *testing.T) *fixture {
 	group := "audit-" + uuid.NewString()
 	broker := testenv.NewKFake(t)
 	log, err := kafka.Open(t.Context(), kafka.Options{
-		Brokers: broker.Brokers(), Security: broker.Security(), BufferedBytes: 1 << 20, AuditGroup: group, Log: logger,
+		Brokers: broker.Brokers(), Security: broker.Security(), BufferedBytes: 1 << 20, AuditGroup: group,
+		ProduceTimeout: time.Minute, Log: logger,
 	})
 	require.NoError(t, err)
 	t.Cleanup(log.Close)

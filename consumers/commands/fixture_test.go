@@ -95,7 +95,7 @@ func (f *fixture) newClient() *kafka.Client {
 	var c *kafka.Client
 	c, err := kafka.Open(context.Background(), kafka.Options{
 		Brokers: f.broker.Brokers(), Security: f.broker.Security(), TopicPrefix: f.broker.Prefix, BufferedBytes: 64 << 20,
-		CommandsGroup: f.config.Group, Log: f.logger,
+		CommandsGroup: f.config.Group, ProduceTimeout: time.Minute, Log: f.logger,
 		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return commands.ResolveOffsets(ctx, c, f.graph, f.logger)
 		},

@@ -59,7 +59,7 @@ func newFixture(tb testing.TB, broker *testenv.Broker) *fixture {
 	tb.Cleanup(func() { _ = f.conn.Close(ctx) })
 	f.log, err = kafka.Open(ctx, kafka.Options{
 		Brokers: broker.Brokers(), Security: broker.Security(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20,
-		CommandsGroup: broker.Prefix + "commands-test", Log: f.logger,
+		CommandsGroup: broker.Prefix + "commands-test", ProduceTimeout: time.Minute, Log: f.logger,
 	})
 	require.NoError(tb, err)
 	tb.Cleanup(f.log.Close)

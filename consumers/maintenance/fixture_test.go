@@ -70,7 +70,7 @@ func newFixture(tb testing.TB) *fixture {
 	tb.Cleanup(func() { _ = w.redis.Close() })
 	w.log, err = kafka.Open(ctx, kafka.Options{
 		Brokers: w.broker.Brokers(), Security: w.broker.Security(), TopicPrefix: w.broker.Prefix, BufferedBytes: 64 << 20,
-		PointsGroup: w.group(), Log: w.logger,
+		PointsGroup: w.group(), ProduceTimeout: time.Minute, Log: w.logger,
 	})
 	require.NoError(tb, err)
 	tb.Cleanup(w.log.Close)

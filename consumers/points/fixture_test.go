@@ -95,7 +95,7 @@ func (w *fixture) client() *kafka.Client {
 	var c *kafka.Client
 	c, err := kafka.Open(context.Background(), kafka.Options{
 		Brokers: w.broker.Brokers(), Security: w.broker.Security(), TopicPrefix: w.broker.Prefix, BufferedBytes: 128 << 20,
-		PointsGroup: w.group, Log: w.logger,
+		PointsGroup: w.group, ProduceTimeout: time.Minute, Log: w.logger,
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, c, w.registry, w.logger)
 		},

@@ -119,12 +119,20 @@ func (l *lived) compareIngest(s livedShape) {
 		}
 	}
 	l.idle()
+	failed := map[string]bool{} // peers that did not show all points of a turn
 	for turn, plan := range plans {
 		for _, other := range l.rivals {
-			if to, bodies := l.bodiesFor(other, s.size, fleet, plan); to != "" {
-				c := comparison{name: s.name, perLine: s.perLine}
-				l.note(s.name, other.Name, turn, l.sendTo(other, c, fleet, plan, to, bodies), ours[turn])
+			to, bodies := l.bodiesFor(other, s.size, fleet, plan)
+			if to == "" || failed[other.Name] {
+				continue
 			}
+			theirs, err := l.sendTo(other, comparison{name: s.name, perLine: s.perLine}, fleet, plan, to, bodies)
+			if err != nil {
+				l.r.Logf("%s: %s is skipped: %v", s.name, other.Name, err)
+				failed[other.Name] = true
+				continue
+			}
+			l.note(s.name, other.Name, turn, theirs, ours[turn])
 		}
 	}
 }

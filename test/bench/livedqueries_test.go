@@ -50,7 +50,8 @@ func (l *lived) compareQueries() {
 	l.load(fleet, plan)
 	bodies, err := fleet.Bodies(plan)
 	require.NoError(l.b, err)
-	l.sendTo(victoria, comparison{name: "asked", perLine: 1}, fleet, plan, victoria.Lines, bodies)
+	_, err = l.sendTo(victoria, comparison{name: "asked", perLine: 1}, fleet, plan, victoria.Lines, bodies)
+	require.NoError(l.b, err)
 	require.NoError(l.b, victoria.Resume())
 	time.Sleep(time.Duration(float64(livedPause) * l.share))
 	for _, q := range livedQueries(fleet, plan.Start) {

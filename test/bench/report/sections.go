@@ -19,7 +19,7 @@ var whole = []string{"./test/bench"}
 // sections in the order of the page.
 var sections = []section{
 	{
-		id: "lived", packages: whole, bench: "^BenchmarkLived$", args: append([]string{"-timeout", "120m"}, once...),
+		id: "lived", packages: whole, bench: "^BenchmarkLived$", args: append([]string{"-timeout", "240m"}, once...),
 		asked: true,
 	},
 	{id: "pipeline", packages: whole, bench: "^BenchmarkPipeline$", args: once},

@@ -124,8 +124,13 @@ func (r *Rival) Send(ctx context.Context, to string, bodies [][]byte, callers in
 	return group.Wait()
 }
 
+// visibleTimeout is the maximum time until all points of a load are visible.
+const visibleTimeout = 5 * time.Minute
+
 // AwaitVisible waits until a query finds all points of a load.
 func (r *Rival) AwaitVisible(ctx context.Context, of Load) error {
+	ctx, cancel := context.WithTimeout(ctx, visibleTimeout)
+	defer cancel()
 	for {
 		found, all, err := r.seen(ctx, r, of)
 		if err != nil || found == all {
