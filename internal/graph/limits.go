@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -35,7 +36,7 @@ const (
 	StackDepth = 100
 )
 
-// EntityTypes returns the entity types as errors list them.
+// EntityTypes returns all entity types.
 func EntityTypes() []string {
 	return []string{string(Concept), string(Object), string(Process), string(Actor)}
 }
@@ -68,8 +69,7 @@ func checkDescription(value string) error {
 }
 
 func checkEntityType(value EntityType) error {
-	switch value {
-	case Concept, Object, Process, Actor:
+	if slices.Contains(EntityTypes(), string(value)) {
 		return nil
 	}
 	return fault.Field(fault.Invalid, "payload.entityType", "is not an entity type", EntityTypes()...)

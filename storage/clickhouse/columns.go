@@ -33,6 +33,23 @@ func (c *Columns[V]) Append(series uint64, ts int64, value V, version uint64) {
 	c.Versions.Append(version, 1)
 }
 
+// ordered reports whether the rows are in the order of the table, with one row of each point.
+func (c *Columns[V]) ordered() bool {
+	row, last := 0, uint64(0)
+	for series, rows := range c.Series.All() {
+		if row > 0 && series <= last {
+			return false
+		}
+		for i := row + 1; i < row+rows; i++ {
+			if c.TS[i] <= c.TS[i-1] {
+				return false
+			}
+		}
+		row, last = row+rows, series
+	}
+	return true
+}
+
 // Reset removes all rows and keeps the memory.
 func (c *Columns[V]) Reset() {
 	clear(c.Values) // releases strings

@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -20,10 +21,17 @@ const insertTimeout = 60 * time.Second
 // insertSettings are the settings of every insert.
 var insertSettings = ch.Settings{
 	"async_insert":                    0, // rows are stored when the insert returns
-	"optimize_on_insert":              0, // merges remove duplicates
+	"optimize_on_insert":              0, // merges remove duplicates, see Target.Compact
 	"insert_deduplicate":              0, // versions do it
 	"max_partitions_per_insert_block": 0, // a batch may contain points of many months
 }
+
+// compactSettings are the settings of the inserts of a Target with Compact.
+var compactSettings = func() ch.Settings {
+	s := maps.Clone(insertSettings)
+	s["optimize_on_insert"] = 1
+	return s
+}()
 
 // Target is a table into which rows are inserted.
 type Target struct {
@@ -31,6 +39,7 @@ type Target struct {
 	Table     string
 	Columns   []ch.ColumnNameAndType // saves the driver from querying them
 	Bulk      bool                   // use the connections for large inserts, see bulkConns
+	Compact   bool                   // keep only one of the rows of an insert that replace each other
 }
 
 func (t *Target) statement() string {
@@ -56,7 +65,11 @@ func (db *DB) Insert(ctx context.Context, into *Target, rows int, data ...native
 	if into.Bulk {
 		conn = db.bulk
 	}
-	if err := db.send(ch.Context(ctx, ch.WithSettings(insertSettings)), conn, into, rows, data); err != nil {
+	settings := insertSettings
+	if into.Compact {
+		settings = compactSettings
+	}
+	if err := db.send(ch.Context(ctx, ch.WithSettings(settings)), conn, into, rows, data); err != nil {
 		return fmt.Errorf("%s: %d rows: %w", into.statement(), rows, err)
 	}
 	return nil

@@ -44,8 +44,17 @@ var (
 	}
 )
 
+// unorderedPoints is PointsTarget for rows in any order, with several rows of one point.
+var unorderedPoints = func() Target {
+	t := PointsTarget
+	t.Compact = true
+	return t
+}()
+
 // InsertPoints stores numbers. When it returns nil, they are visible, and the rollups that
-// they invalidate are marked. It marks before and after the insert, see rollup.go.
+// they invalidate are marked. It marks before and after the insert, see rollup.go. No part of
+// the table gets two rows of one point, on which queries rely (docs/adr/0048): the rows are
+// in the order of the table, or ClickHouse sorts them and keeps one of each point.
 func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
 	if err := db.markLate(ctx, &c.Series, c.TS); err != nil {
 		return err
@@ -57,7 +66,11 @@ func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
 }
 
 func (db *DB) insertPoints(ctx context.Context, c *PointColumns) error {
-	return db.Insert(ctx, &PointsTarget, c.Len(),
+	into := &PointsTarget
+	if !c.ordered() {
+		into = &unorderedPoints
+	}
+	return db.Insert(ctx, into, c.Len(),
 		&c.Series, native.Fixed[int64](c.TS), native.Fixed[float64](c.Values), &c.Versions)
 }
 

@@ -301,7 +301,11 @@ func aggregate(f string, points []bucketPoint, textual bool) any {
 		}
 		return math.Sqrt(squares / float64(len(values)-1))
 	}
-	share := map[string]float64{"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}[f] * float64(len(values)-1)
+	level, known := map[string]float64{"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}[f]
+	if !known {
+		panic("the model has no function " + f)
+	}
+	share := level * float64(len(values)-1)
 	low := int(share)
 	high := min(low+1, len(values)-1)
 	return values[low] + (values[high]-values[low])*(share-float64(low))

@@ -47,6 +47,10 @@ func TestAWorkspaceIsReadByCommandLine(t *testing.T) {
 			t, `(?m)^kettle +[0-9a-f-]{36} +(active|stale) .*°C +room=cellar`, s.CLI("sources", "list", "--tag", "room=cellar"),
 		)
 		require.Contains(t, s.CLI("sources", "list", "--name", "nothing"), "0 sources")
+		require.Regexp(
+			t, `(?m)^kettle +temp +number +1 +\S+Z +\S+Z +°C +-\n1 series$`, s.CLI("series", "list", "--source", "kettle"),
+		)
+		require.Contains(t, s.CLI("series", "list", "--metric", "nothing"), "0 series")
 		require.Regexp(t, `(?m)^\S+Z +kettle +temp +°C +71.5$`, s.CLI("query", "--source", "kettle", "--from", "2h"))
 		require.Regexp(t, `(?m)^\S+Z +kettle +temp +°C +1 +71.5$`, s.CLI(
 			"query", "--metric", "temp", "--aggregation", "count,max", "--interval", "1h",
@@ -81,7 +85,7 @@ func TestAWorkspaceIsReadByCommandLine(t *testing.T) {
 	})
 	t.Run("as JSON, the interface's answer", func(t *testing.T) {
 		for _, command := range [][]string{
-			{"sources", "list"}, {"query"}, {"graph", "nodes"}, {"graph", "node", pump.String()},
+			{"sources", "list"}, {"series", "list"}, {"query"}, {"graph", "nodes"}, {"graph", "node", pump.String()},
 			{"graph", "neighbors", pump.String()},
 			{"graph", "history"}, {"search", "oil"}, {"search", "--hybrid", "oil"}, {"index", "status"}, {"graph", "undo"},
 			{"graph", "redo"},

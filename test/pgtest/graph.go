@@ -33,11 +33,12 @@ var Epoch = time.Date(2026, 11, 21, 7, 40, 8, 290_296_000, time.UTC)
 // RandomNodes returns random nodes with few different values, so that lists have ties.
 func RandomNodes(r *rand.Rand, n int) []graph.Node {
 	names := []string{"Pump 1", "pump_1", "100% load", `back\slash`, "ÉTAGE", "étage 2", "🚀", "a"}
+	entityTypes := graph.EntityTypes()
 	list := make([]graph.Node, n)
 	for i := range list {
 		created := Epoch.Add(time.Duration(r.IntN(10)) * time.Microsecond)
 		list[i] = graph.Node{
-			ID: uuid.New(), Name: names[r.IntN(len(names))], EntityType: graph.EntityType(graph.EntityTypes()[r.IntN(4)]),
+			ID: uuid.New(), Name: names[r.IntN(len(names))], EntityType: graph.EntityType(entityTypes[r.IntN(len(entityTypes))]),
 			Properties: RandomProperties(r),
 			Lifecycle: graph.Lifecycle{CreatedAt: created, UpdatedAt: created.Add(time.Duration(r.IntN(5)) * time.Microsecond),
 				Version: 1 + r.Int64N(4), Deleted: r.IntN(5) == 0},

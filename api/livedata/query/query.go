@@ -363,7 +363,7 @@ func bucketStarts(grid *timeseries.Grid, span timeseries.Range) []int64 {
 func (q *queryParams) textual(kind pointblock.Kind) []bool {
 	textual := make([]bool, len(q.functions))
 	for i, f := range q.functions {
-		textual[i] = kind == pointblock.KindString && (f == timeseries.First || f == timeseries.Last)
+		textual[i] = kind == pointblock.KindString && f.ReturnsStrings()
 	}
 	return textual
 }

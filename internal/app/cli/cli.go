@@ -21,7 +21,9 @@ import (
 	"github.com/livegraph/livegraph/internal/app/cli/tenant"
 	"github.com/livegraph/livegraph/internal/app/cli/trail"
 	"github.com/livegraph/livegraph/internal/app/output"
+	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
@@ -42,6 +44,7 @@ type CLI struct {
 	Backup     BackupCmd         `cmd:"" help:"Take a backup of the whole installation while it runs."`
 	Restore    RestoreCmd        `cmd:"" help:"Fill an empty installation from a backup."`
 	Sources    tenant.SourcesCmd `cmd:"" help:"List the sources of a workspace."`
+	Series     tenant.SeriesCmd  `cmd:"" help:"List the series of a workspace."`
 	Query      tenant.QueryCmd   `cmd:"" help:"Show points of a workspace, raw or aggregated."`
 	Graph      tenant.GraphCmd   `cmd:"" help:"Show a workspace's graph, and undo and redo its commands."`
 	Search     tenant.SearchCmd  `cmd:"" help:"Find nodes of a workspace by words and meaning, with --hybrid also by the graph."`
@@ -95,7 +98,11 @@ func newParser(ctx context.Context, version buildVersion, stdout, stderr io.Writ
 		kong.Name("livegraph"),
 		kong.Description("Graph, live data and search in one service, on Kafka, ClickHouse, Postgres, Redis and Milvus."),
 		kong.UsageOnError(),
-		kong.Vars{"plans": strings.Join(access.Plans(), ","), "plan": access.PlanStarter},
+		kong.Vars{
+			"plans": strings.Join(access.Plans(), ","), "plan": access.PlanStarter,
+			"entityTypes": strings.Join(graph.EntityTypes(), ", "),
+			"functions":   strings.Trim(fmt.Sprint(timeseries.Functions()), "[]"),
+		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
 		kong.Configuration(config.YAML),
 		kong.TypeMapper(reflect.TypeFor[uuid.UUID](), kong.MapperFunc(decodeID)),

@@ -42,6 +42,9 @@ func Functions() []Function {
 // SupportsStrings reports whether the function applies to strings.
 func (f Function) SupportsStrings() bool { return f == Count || f == First || f == Last }
 
+// ReturnsStrings reports whether the values of the function are strings, if it is applied to strings.
+func (f Function) ReturnsStrings() bool { return f == First || f == Last }
+
 // expressions returns the SQL of the functions over value, us (the timestamp) and series,
 // each preceded by a comma. In a group of several series, points of one time are ordered
 // by series, so that first and last are deterministic.
@@ -75,8 +78,12 @@ func expressions(functions []Function, multiSeries bool) string {
 // percentileLevels are the levels of the percentiles, as the SQL function expects them.
 var percentileLevels = map[Function]string{P50: "0.50", P90: "0.90", P95: "0.95", P99: "0.99"}
 
+// expression returns the SQL of a function that is not a percentile. It panics for functions that
+// have none, so that a new one is not sent to ClickHouse by its name.
 func (f Function) expression(order string) string {
 	switch f {
+	case Avg, Min, Max, Sum:
+		return string(f) + "(value)"
 	case Count:
 		return "toFloat64(count())"
 	case First:
@@ -86,7 +93,7 @@ func (f Function) expression(order string) string {
 	case StdDev:
 		return "stddevSampStable(value)"
 	}
-	return string(f) + "(value)"
+	panic("function " + f + " has no expression")
 }
 
 // AggregateQuery selects aggregates of series, with a row for each group and bucket.

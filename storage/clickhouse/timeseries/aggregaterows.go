@@ -47,7 +47,7 @@ func (a *aggregateRows) columns() []ch.ColumnNameAndType {
 }
 
 // isText reports whether the values of a function are strings.
-func (a *aggregateRows) isText(f Function) bool { return a.isString && f != Count }
+func (a *aggregateRows) isText(f Function) bool { return a.isString && f.ReturnsStrings() }
 
 // add adds the rows of a block, which are ordered by group. It adds no rows beyond the limit.
 func (a *aggregateRows) add(b *native.Block) error {

@@ -82,3 +82,30 @@ func repeatedQueries(t *testing.T, registry *prometheus.Registry) float64 {
 	require.Fail(t, "there is no such metric")
 	return 0
 }
+
+// TestAnInsertStoresOneRowOfAPoint stores rows in any order, several of one point.
+func TestAnInsertStoresOneRowOfAPoint(t *testing.T) {
+	s := newStore(t)
+	s.exec(t, "SYSTEM STOP MERGES points")
+	for _, points := range [][]point{
+		{{1, t0, 1.0, 1}, {1, t0, 2.0, 3}, {1, t0, 3.0, 2}},
+		{{2, t0 + 1, 5.0, 1}, {2, t0, 1.0, 1}, {2, t0 + 1, 2.0, 2}},
+		{{3, t0, 1.0, 1}, {4, t0, 7.0, 1}, {3, t0, 2.0, 2}},
+	} {
+		c := &clickhouse.PointColumns{}
+		for _, p := range points {
+			c.Append(p.series, p.ts, p.value.(float64), p.version)
+		}
+		require.NoError(t, s.InsertPoints(t.Context(), c))
+	}
+	found, _, err := s.Aggregate(t.Context(), timeseries.AggregateQuery{
+		Series: []uint64{1, 2, 3, 4}, Groups: []int{0, 1, 2, 3}, Limit: 10, Range: everything,
+		Functions: []timeseries.Function{timeseries.Sum, timeseries.Count, timeseries.Delta},
+	})
+	require.NoError(t, err)
+	for group, want := range [][]float64{{2, 1}, {3, 2}, {2, 1}, {7, 1}} {
+		got := found[group].Columns
+		require.Equal(t, want, []float64{got[0].Numbers[0], got[1].Numbers[0]}, group)
+	}
+	require.Equal(t, 1.0, found[1].Columns[2].Numbers[0])
+}

@@ -32,7 +32,7 @@ type GraphNodesCmd struct {
 	tenant
 	paged
 	Name       string   `help:"Only those whose name contains this text." placeholder:"TEXT"`
-	EntityType []string `help:"Only those of these types: object, process, concept, actor." placeholder:"TYPE"`
+	EntityType []string `help:"Only those of these types: ${entityTypes}." placeholder:"TYPE"`
 	Sort       string   `help:"Comma-separated fields, a leading - for descending: createdAt, updatedAt, name, entityType, version." default:"createdAt"`
 }
 

@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -45,6 +46,7 @@ type listing[T any] struct {
 	path  string
 	query url.Values
 	noun  string   // singular name of an item, such as node
+	nouns string   // plural name; empty: noun with an s
 	head  []string // the column names
 	row   func(*T) []string
 }
@@ -73,7 +75,7 @@ func (l *listing[T]) show(out *output.Writer, list *page[T]) error {
 	if err := output.Table(out, rows); err != nil {
 		return err
 	}
-	text := plural.Count(list.Meta.Total, l.noun)
+	text := plural.CountOf(list.Meta.Total, l.noun, cmp.Or(l.nouns, l.noun+"s"))
 	if shown := len(list.Data); int64(shown) < list.Meta.Total {
 		text = fmt.Sprintf("%d of %s", shown, text)
 	}

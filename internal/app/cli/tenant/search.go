@@ -17,7 +17,7 @@ type SearchCmd struct {
 	tenant
 	Query      string      `arg:"" help:"The text to search for."`
 	Hybrid     bool        `help:"Search by words, meaning and the graph: also follow edges."`
-	EntityType []string    `help:"Only nodes of these types: object, process, concept, actor." placeholder:"TYPE"`
+	EntityType []string    `help:"Only nodes of these types: ${entityTypes}." placeholder:"TYPE"`
 	Limit      int         `help:"Maximum number of nodes, 1 to 100." default:"10"`
 	MinScore   *float64    `help:"Minimum score, 0 to 1." placeholder:"SCORE"`
 	Hops       *int        `help:"With --hybrid: maximum distance in edges, 0 to 3." placeholder:"EDGES"`

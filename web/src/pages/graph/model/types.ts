@@ -3,7 +3,10 @@
 import type { ApiSchemas } from '@/api'
 
 export type EntityType = ApiSchemas['EntityType']
-export const ENTITY_TYPES = ['concept', 'object', 'process', 'actor'] as const satisfies readonly EntityType[]
+
+// A record, so that a missing type does not compile.
+const entityTypes: Record<EntityType, true> = { concept: true, object: true, process: true, actor: true }
+export const ENTITY_TYPES = Object.keys(entityTypes) as EntityType[]
 
 export type Properties = ApiSchemas['Properties']
 export type GraphNode = ApiSchemas['Node']
