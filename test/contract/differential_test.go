@@ -149,8 +149,9 @@ func (w *wire) sendBetweenGood(t *testing.T, b badRequest, good string, first wi
 // request is refused as expected and changes nothing, and the good request after it gets the
 // same answer as the one before. Every other bad request is sent together with the good one
 // that follows, as a proxy may do. At the end the process holds no more resources than before.
+//
+// It is not parallel: other tests would change the resources of the process.
 func TestWhatIsBadChangesNothingAndHarmsNothingAfterIt(t *testing.T) {
-	t.Parallel()
 	w := startEnvironment(t)
 	classes := slices.Concat(w.httpClasses(t), w.bodyClasses(t), w.parameterClasses(t), w.accessClasses(t))
 	for _, c := range classes { // open connections and fill caches first
