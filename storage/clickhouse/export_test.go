@@ -12,3 +12,6 @@ func (db *DB) RunQuery(ctx context.Context, statement string) error {
 
 // SendBatches makes the DB send rows in batches of the driver, as over the native protocol.
 func (db *DB) SendBatches() { db.send = sendBatch }
+
+// ReadRows makes the DB read rows as over the native protocol.
+func (db *DB) ReadRows() { db.fetch = fetchRows }

@@ -1,10 +1,14 @@
 package clickhouse_test
 
 import (
+	"errors"
+	"fmt"
 	"net/netip"
+	"strconv"
 	"testing"
 	"time"
 
+	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -14,6 +18,50 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
 	"github.com/livegraph/livegraph/test/testenv"
 )
+
+// Both ways of reading blocks return the same rows, also of a result of several blocks.
+func TestBothWaysOfReadingReturnTheSameRows(t *testing.T) {
+	bodies, address := open(t)
+	rows, err := clickhouse.Open(t.Context(), address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = rows.Close() })
+	rows.ReadRows()
+	const count = 25_000
+	columns := []ch.ColumnNameAndType{
+		{Name: "a", Type: "UInt64"}, {Name: "b", Type: "Int64"}, {Name: "c", Type: "Float64"}, {Name: "d", Type: "String"},
+		{Name: "e", Type: "UInt8"},
+	}
+	read := func(db *clickhouse.DB, from int) (a []uint64, b []int64, c []float64, d []string, e []uint8) {
+		statement := fmt.Sprintf(`SELECT number AS a, -toInt64(number) AS b, number / 3 AS c,
+			concat('ä', toString(number)) AS d, toUInt8(number %% 2) AS e FROM numbers(%d, {count:Int64})`, from)
+		err := db.QueryBlocks(t.Context(), clickhouse.OpRaw, statement, ch.Parameters{"count": strconv.Itoa(count - from)},
+			columns, func(block *native.Block) error {
+				a, b, c = append(a, block.UInt64(0)...), append(b, block.Int64(1)...), append(c, block.Float64(2)...)
+				for row := range block.Rows() {
+					d = append(d, block.String(3, row))
+				}
+				e = append(e, block.UInt8(4)...)
+				return nil
+			})
+		require.NoError(t, err)
+		return a, b, c, d, e
+	}
+	for _, from := range []int{0, 5_000, count} { // with, and without, rows after the last full block; no rows
+		a, b, c, d, e := read(bodies, from)
+		require.Len(t, a, count-from)
+		a2, b2, c2, d2, e2 := read(rows, from)
+		require.Equal(t, []any{a, b, c, d, e}, []any{a2, b2, c2, d2, e2})
+	}
+	for _, db := range []*clickhouse.DB{bodies, rows} {
+		refused := errors.New("refused")
+		err := db.QueryBlocks(t.Context(), clickhouse.OpRaw, "SELECT toUInt64(number) AS a FROM numbers(3)", nil,
+			columns[:1], func(*native.Block) error { return refused })
+		require.ErrorIs(t, err, refused)
+		err = db.QueryBlocks(t.Context(), clickhouse.OpRaw, "SELECT throwIf(1) AS a", nil,
+			columns[:1], func(*native.Block) error { return nil })
+		require.Error(t, err)
+	}
+}
 
 // Both ways of sending rows store the same rows. (The embedded edition accepts batches of the
 // driver over HTTP.)

@@ -59,29 +59,21 @@ func settings() ch.Settings {
 // parameters; the statement itself must consist of constants, numbers and UUIDs.
 func (db *DB) Query(
 	ctx context.Context, operation, statement string, parameters ch.Parameters, each func(scan func(...any) error) error,
-) (err error) {
-	defer func(began time.Time) { db.metrics.observe(operation, began, 0, err) }(time.Now())
-	ctx, span := db.start(ctx, operation)
-	defer func() { tracing.End(span, err) }()
-	options := []ch.QueryOption{ch.WithSettings(settings())}
-	if len(parameters) > 0 {
-		options = append(options, ch.WithParameters(parameters))
-	}
-	rows, err := db.reads.Query(ch.Context(ctx, options...), statement)
-	if err != nil {
-		return classifyError(ctx, err)
-	}
-	defer func() { _ = rows.Close() }() // rows.Err returns its error
-	for rows.Next() {
-		if err := each(rows.Scan); err != nil {
-			return classifyError(ctx, err)
+) error {
+	return db.observeQuery(ctx, operation, parameters, func(ctx context.Context) error {
+		rows, err := db.reads.Query(ctx, statement)
+		if err != nil {
+			return err
 		}
-	}
-	return classifyError(ctx, rows.Err())
+		defer func() { _ = rows.Close() }() // rows.Err returns its error
+		for rows.Next() {
+			if err := each(rows.Scan); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
 }
-
-// blockRows is the number of rows of a block that is collected from single rows.
-const blockRows = 10_000
 
 // QueryBlocks runs a statement and calls each for every block of its rows. columns are the names
 // and types of the columns of the result. It is for results of many rows: it reads a column at a
@@ -89,6 +81,16 @@ const blockRows = 10_000
 func (db *DB) QueryBlocks(
 	ctx context.Context, operation, statement string, parameters ch.Parameters, columns []ch.ColumnNameAndType,
 	each func(*native.Block) error,
+) error {
+	return db.observeQuery(ctx, operation, parameters, func(ctx context.Context) error {
+		return db.fetch(ctx, db.reads, statement, columns, each)
+	})
+}
+
+// observeQuery runs a query in a context with its settings and parameters. It records the query in
+// metrics and traces, and returns its error with the error's kind.
+func (db *DB) observeQuery(
+	ctx context.Context, operation string, parameters ch.Parameters, query func(context.Context) error,
 ) (err error) {
 	defer func(began time.Time) { db.metrics.observe(operation, began, 0, err) }(time.Now())
 	ctx, span := db.start(ctx, operation)
@@ -97,8 +99,11 @@ func (db *DB) QueryBlocks(
 	if len(parameters) > 0 {
 		options = append(options, ch.WithParameters(parameters))
 	}
-	return classifyError(ctx, db.fetch(ch.Context(ctx, options...), db.reads, statement, columns, each))
+	return classifyError(ctx, query(ch.Context(ctx, options...)))
 }
+
+// blockRows is the number of rows of a block that is collected from single rows.
+const blockRows = 10_000
 
 // fetchFunc reads the blocks of a result over one of the protocols.
 type fetchFunc func(

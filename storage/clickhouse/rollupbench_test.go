@@ -30,6 +30,21 @@ func fillDays(b *testing.B, address string, series, days int, every time.Duratio
 	}
 }
 
+// fillTenMinutes stores ten minutes of series at 1 Hz in each of a number of inserts.
+func fillTenMinutes(b *testing.B, address string, series, inserts int) {
+	b.Helper()
+	for n := range inserts {
+		testenv.QueryClickHouse(
+			b, address,
+			fmt.Sprintf(`INSERT INTO points SELECT (intDiv(number, 600) + 1) * 11400714819323198485,
+			fromUnixTimestamp64Micro(toInt64(%d) + (%d + number %% 600) * 1000000),
+			round(20 + 5 * sin(number / 977) + (rand() %% 1000) / 1000, 2), 1 FROM numbers(%d) ORDER BY 1, 2
+			SETTINGS optimize_on_insert = 0`,
+				int64(t0), n*600, 600*series),
+		)
+	}
+}
+
 // rollUpAll runs passes until all points up to a time are rolled up.
 func rollUpAll(b *testing.B, db *clickhouse.DB, nowUS int64) (points uint64, took time.Duration) {
 	b.Helper()
@@ -53,16 +68,7 @@ func BenchmarkRollUp(b *testing.B) {
 	}
 	const series, hours = 1000, 2
 	db, address := open(b)
-	for h := range hours * 6 { // ten minutes in each insert
-		testenv.QueryClickHouse(
-			b, address,
-			fmt.Sprintf(`INSERT INTO points SELECT (intDiv(number, 600) + 1) * 11400714819323198485,
-			fromUnixTimestamp64Micro(toInt64(%d) + (%d + number %% 600) * 1000000),
-			round(20 + 5 * sin(number / 977) + (rand() %% 1000) / 1000, 2), 1 FROM numbers(%d) ORDER BY 1, 2
-			SETTINGS optimize_on_insert = 0`,
-				int64(t0), h*600, 600*series),
-		)
-	}
+	fillTenMinutes(b, address, series, hours*6)
 	points, took := rollUpAll(b, db, t0+hours*3600*second)
 	b.ReportMetric(float64(took.Nanoseconds())/float64(points), "new-ns/point")
 	ids := make([]uint64, series)
@@ -152,16 +158,7 @@ func BenchmarkDashboardsOfPoints(b *testing.B) {
 	}
 	const series, inserts, rounds = 1000, 33, 10
 	db, address := open(b)
-	for n := range inserts {
-		testenv.QueryClickHouse(
-			b, address,
-			fmt.Sprintf(`INSERT INTO points SELECT (intDiv(number, 600) + 1) * 11400714819323198485,
-			fromUnixTimestamp64Micro(toInt64(%d) + (%d + number %% 600) * 1000000),
-			round(20 + 5 * sin(number / 977) + (rand() %% 1000) / 1000, 2), 1 FROM numbers(%d) ORDER BY 1, 2
-			SETTINGS optimize_on_insert = 0`,
-				int64(t0), n*600, 600*series),
-		)
-	}
+	fillTenMinutes(b, address, series, inserts)
 	require.Eventually(b, func() bool {
 		return testenv.QueryClickHouse(b, address, "SELECT count() FROM system.merges") == "0"
 	}, time.Minute, time.Second)

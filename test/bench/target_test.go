@@ -29,7 +29,7 @@ type target struct {
 	b *testing.B
 }
 
-// start starts a server in a directory of its own. It logs as in production, because logging a line
+// start starts a server in its own directory. It logs as in production, because logging a line
 // per request costs as much as the request.
 func start(b *testing.B, args ...string) *target {
 	b.Helper()

@@ -1,4 +1,4 @@
-package contract_test
+package contract
 
 import (
 	"testing"
@@ -7,36 +7,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/schemas"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// description returns the API description.
-func description(t *testing.T) *openapi3.T {
-	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(schemas.OpenAPI)
-	require.NoError(t, err)
-	return doc
-}
-
-func texts(values []any) (texts []string) {
-	for _, v := range values {
-		texts = append(texts, v.(string))
-	}
-	return texts
-}
-
 func TestEntityTypesAreThoseOfTheDescription(t *testing.T) {
-	documented := texts(description(t).Components.Schemas["EntityType"].Value.Enum)
-	require.ElementsMatch(t, documented, graph.EntityTypes())
+	contract, err := loadContract()
+	require.NoError(t, err)
+	require.ElementsMatch(t, graph.EntityTypes(), allowed(contract.doc.Components.Schemas["EntityType"]))
 }
 
 func TestAggregationsAreThoseOfTheDescription(t *testing.T) {
-	parameters := description(t).Paths.Find("/api/live-data/query").Get.Parameters
-	documented := texts(parameters.GetByInAndName("query", "aggregation").Schema.Value.Items.Value.Enum)
-	var functions []string
-	for _, f := range timeseries.Functions() {
-		functions = append(functions, string(f))
+	contract, err := loadContract()
+	require.NoError(t, err)
+	aggregation := contract.doc.Paths.Find("/api/live-data/query").Get.Parameters.GetByInAndName("query", "aggregation")
+	require.Equal(t, timeseries.FunctionNames(), allowed(aggregation.Schema.Value.Items))
+}
+
+// allowed returns the values of an enum.
+func allowed(schema *openapi3.SchemaRef) (values []string) {
+	for _, v := range schema.Value.Enum {
+		values = append(values, v.(string))
 	}
-	require.Equal(t, documented, functions)
+	return values
 }

@@ -38,7 +38,8 @@ func RandomNodes(r *rand.Rand, n int) []graph.Node {
 	for i := range list {
 		created := Epoch.Add(time.Duration(r.IntN(10)) * time.Microsecond)
 		list[i] = graph.Node{
-			ID: uuid.New(), Name: names[r.IntN(len(names))], EntityType: graph.EntityType(entityTypes[r.IntN(len(entityTypes))]),
+			ID: uuid.New(), Name: names[r.IntN(len(names))],
+			EntityType: graph.EntityType(entityTypes[r.IntN(len(entityTypes))]),
 			Properties: RandomProperties(r),
 			Lifecycle: graph.Lifecycle{CreatedAt: created, UpdatedAt: created.Add(time.Duration(r.IntN(5)) * time.Microsecond),
 				Version: 1 + r.Int64N(4), Deleted: r.IntN(5) == 0},

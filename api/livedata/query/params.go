@@ -88,10 +88,7 @@ func (q *queryParams) readFormat(p *request.Params, accepted string) {
 }
 
 func (q *queryParams) readFunctions(p *request.Params) {
-	var allowed []string
-	for _, f := range timeseries.Functions() {
-		allowed = append(allowed, string(f))
-	}
+	allowed := timeseries.FunctionNames()
 	for _, name := range p.List("aggregation") {
 		f := timeseries.Function(name)
 		switch {

@@ -101,7 +101,7 @@ func newParser(ctx context.Context, version buildVersion, stdout, stderr io.Writ
 		kong.Vars{
 			"plans": strings.Join(access.Plans(), ","), "plan": access.PlanStarter,
 			"entityTypes": strings.Join(graph.EntityTypes(), ", "),
-			"functions":   strings.Trim(fmt.Sprint(timeseries.Functions()), "[]"),
+			"functions":   strings.Join(timeseries.FunctionNames(), ", "),
 		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
 		kong.Configuration(config.YAML),

@@ -39,8 +39,16 @@ func Functions() []Function {
 	return []Function{Avg, Min, Max, Sum, Count, First, Last, StdDev, P50, P90, P95, P99, Rate, Delta}
 }
 
+// FunctionNames returns the names of the functions.
+func FunctionNames() (names []string) {
+	for _, f := range Functions() {
+		names = append(names, string(f))
+	}
+	return names
+}
+
 // SupportsStrings reports whether the function applies to strings.
-func (f Function) SupportsStrings() bool { return f == Count || f == First || f == Last }
+func (f Function) SupportsStrings() bool { return f == Count || f.ReturnsStrings() }
 
 // ReturnsStrings reports whether the values of the function are strings, if it is applied to strings.
 func (f Function) ReturnsStrings() bool { return f == First || f == Last }
@@ -136,7 +144,8 @@ func (r *Reader) Aggregate(ctx context.Context, q AggregateQuery) (found map[int
 	if len(counters) == 0 {
 		return r.aggregatePlain(ctx, &q, plain)
 	}
-	increases, more, err := r.aggregate(ctx, &q, counters, q.counterStatement(counters), q.counterRange().parameters())
+	statement := func(how reading) string { return q.counterStatement(counters, how) }
+	increases, more, err := r.aggregate(ctx, &q, counters, statement, q.counterRange().parameters())
 	if len(plain) == 0 || more || err != nil {
 		return increases, more, err
 	}
@@ -161,19 +170,16 @@ func (r *Reader) aggregatePlain(
 func (r *Reader) aggregate(
 	ctx context.Context, q *AggregateQuery, requested []Function, statement func(reading) string, parameters ch.Parameters,
 ) (found map[int]*Points, more bool, err error) {
-	for _, how := range []reading{byPart, onlyCurrent} {
-		rows := newAggregateRows(q, requested)
+	var rows *aggregateRows
+	err = r.untilCertain(func(how reading) (bool, error) {
+		rows = newAggregateRows(q, requested)
 		err := r.db.QueryBlocks(ctx, clickhouse.OpAggregate, statement(how), parameters, rows.columns(), rows.add)
-		if err != nil {
-			return nil, false, err
-		}
-		found, more = rows.found, rows.remaining < 0
-		if !rows.repeated {
-			break
-		}
-		r.db.CountRepeated()
+		return rows.repeated, err
+	})
+	if err != nil {
+		return nil, false, err
 	}
-	return found, more, nil
+	return rows.found, rows.remaining < 0, nil
 }
 
 func (q *AggregateQuery) statement(requested []Function) string {

@@ -56,11 +56,7 @@ func (a *aggregateRows) add(b *native.Block) error {
 	if a.remaining -= len(groups); a.remaining < 0 || a.repeated {
 		return nil
 	}
-	for from := 0; from < len(groups); {
-		to := from + 1
-		for to < len(groups) && groups[to] == groups[from] {
-			to++
-		}
+	for from, to := range runs(groups) {
 		if a.points == nil || a.current != groups[from] {
 			a.current, a.points = groups[from], &Points{Columns: make([]Column, len(a.functions))}
 			a.found[a.groupOf(a.current)] = a.points
@@ -69,7 +65,6 @@ func (a *aggregateRows) add(b *native.Block) error {
 		for i, f := range a.functions {
 			a.addValues(&a.points.Columns[i], b, slices.Index(a.requested, f), from, to)
 		}
-		from = to
 	}
 	return nil
 }

@@ -51,16 +51,10 @@ func (q *AggregateQuery) counterRange() Range {
 	return r
 }
 
-// counterStatement returns a function that returns the statement for functions of counters, which
-// reads counterRange.
-func (q *AggregateQuery) counterStatement(requested []Function) func(reading) string {
-	return func(how reading) string { return q.counterStatementFor(requested, how) }
-}
-
-// counterStatementFor returns a statement that joins each point with the previous one of its series,
-// and sums the steps of each series and bucket. A step between two rows of one time shows that a
-// point has several rows.
-func (q *AggregateQuery) counterStatementFor(requested []Function, how reading) string {
+// counterStatement returns the statement for functions of counters, which reads counterRange.
+// It joins each point with the previous one of its series, and sums the steps of each series
+// and bucket. A step between two rows of one time shows that a point has several rows.
+func (q *AggregateQuery) counterStatement(requested []Function, how reading) string {
 	read := q.counterRange()
 	with, bucket := q.bucketSQL("us")
 	points := fmt.Sprintf(

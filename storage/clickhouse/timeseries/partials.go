@@ -20,10 +20,10 @@ import (
 // of the parts, so merges and inserts that take place meanwhile do not matter. See
 // docs/adr/0048-reading-without-final.md.
 
-// partsPerSlot is the factor by which the number of a bucket is multiplied in a key that also contains
+// partsPerBucket is the factor by which the number of a bucket is multiplied in a key that also contains
 // the index of a part. The numbers of buckets are microseconds, so keys are distinct as long as there
 // are fewer parts than this factor times the microseconds of a bucket.
-const partsPerSlot = 4096
+const partsPerBucket = 4096
 
 // maxHashedRows is the number of rows of a result up to which a statement by part keeps its groups in
 // memory, with about 100 bytes each.
@@ -42,7 +42,7 @@ func (q *AggregateQuery) pointsStatement(columns []rollupColumn, series []uint64
 	}
 	key := "part"
 	if q.Grid != nil {
-		key = fmt.Sprintf("(%s - %d) * %d + part", q.Grid.sql("at"), q.Range.FromUS, partsPerSlot)
+		key = fmt.Sprintf("(%s - %d) * %d + part", q.Grid.sql("at"), q.Range.FromUS, partsPerBucket)
 	}
 	with, bucket := q.bucketSQL("part_from")
 	var part, parts strings.Builder

@@ -3,6 +3,7 @@ package timeseries
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 
@@ -77,17 +78,28 @@ func collect(
 			end := max(len(series)+*remaining, 0)
 			series = series[:end]
 		}
-		for from := 0; from < len(series); {
-			to := from + 1
-			for to < len(series) && series[to] == series[from] {
-				to++
-			}
+		for from, to := range runs(series) {
 			p := pointsOf(found, series[from])
 			p.TS = append(p.TS, times[from:to]...)
 			add(&p.Columns[0], b, from, to)
-			from = to
 		}
 		return nil
+	}
+}
+
+// runs returns the runs of equal values: the index of the first and the index after the last.
+func runs(values []uint64) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		for from := 0; from < len(values); {
+			to := from + 1
+			for to < len(values) && values[to] == values[from] {
+				to++
+			}
+			if !yield(from, to) {
+				return
+			}
+			from = to
+		}
 	}
 }
 

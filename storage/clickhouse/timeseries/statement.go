@@ -60,6 +60,18 @@ const (
 	onlyCurrent
 )
 
+// untilCertain runs a query by part and, if points may have several rows, again with onlyCurrent.
+// run reports whether they may.
+func (r *Reader) untilCertain(run func(reading) (repeated bool, err error)) error {
+	repeated, err := run(byPart)
+	if err != nil || !repeated {
+		return err
+	}
+	r.db.CountRepeated()
+	_, err = run(onlyCurrent)
+	return err
+}
+
 // statementFor returns a function that returns the statement for functions. The statement reads
 // rollups where they yield the same result, and points otherwise.
 func (r *Reader) statementFor(

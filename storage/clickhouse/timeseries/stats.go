@@ -38,14 +38,9 @@ func (r *Reader) SeriesStats(
 		if err != nil {
 			return nil, err
 		}
-		for _, how := range []reading{byPart, onlyCurrent} {
-			repeated, err := r.readStats(ctx, statement(how), found)
-			if err != nil {
-				return nil, err
-			}
-			if !repeated {
-				break
-			}
+		err = r.untilCertain(func(how reading) (bool, error) { return r.readStats(ctx, statement(how), found) })
+		if err != nil {
+			return nil, err
 		}
 	}
 	return found, nil
@@ -90,7 +85,8 @@ func (r *Reader) statsStatement(
 			return fmt.Sprintf(`
 			SELECT series, toUnixTimestamp64Micro(min(ts)), toUnixTimestamp64Micro(max(ts)), toInt64(count()), toUInt8(0)
 			FROM %s FINAL PREWHERE series IN (%s)%s%s GROUP BY series`,
-				table, clickhouse.IDArray(series), all.KeptFrom.condition(series, math.MinInt64), all.hiddenCondition("WHERE"))
+				table, clickhouse.IDArray(series), all.KeptFrom.condition(series, math.MinInt64),
+				all.hiddenCondition("WHERE"))
 		}, nil
 	}
 	return func(how reading) string {

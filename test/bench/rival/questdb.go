@@ -40,7 +40,7 @@ telemetry.enabled=false
 // questPoll is the interval of counts, which are cheap in QuestDB.
 const questPoll = 20 * time.Millisecond
 
-// QuestDB starts QuestDB in a directory of its own. It requires Java 17, and Maven for the first start.
+// QuestDB starts QuestDB in its own directory. It requires Java 17, and Maven for the first start.
 func QuestDB(tb testing.TB) (*Rival, error) {
 	tb.Helper()
 	jars, err := embedded.InstallJars(tb.Context(), embedded.JarSet{

@@ -23,7 +23,7 @@ const (
 )
 
 // VictoriaMetrics builds VictoriaMetrics' single binary from its module in the folder moduleDir, and
-// starts it in a directory of its own. The first build requires the module proxy.
+// starts it in its own directory. The first build requires the module proxy.
 func VictoriaMetrics(tb testing.TB, moduleDir string) (*Rival, error) {
 	tb.Helper()
 	dir, address := tb.TempDir(), harness.FreeAddress(tb)

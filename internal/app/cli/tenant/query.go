@@ -25,7 +25,7 @@ type QueryCmd struct {
 	Tag         map[string]string `help:"Only series with this tag; repeat it for several." placeholder:"KEY=VALUE"`
 	From        string            `help:"Start of the range: a time such as 2026-11-21T07:40:08Z, or an age such as 15m. Default: one hour before --to." placeholder:"TIME"`
 	To          string            `help:"End of the range, in the same forms; default: now." placeholder:"TIME"`
-	Aggregation []string          `help:"One or more of ${functions}; comma-separated. Default: raw points." placeholder:"NAME"`
+	Aggregation []string          `help:"One or more of ${functions}, comma-separated. Default: raw points." placeholder:"NAME"`
 	Interval    string            `help:"Length of the buckets of an aggregation, such as 5m, or auto." placeholder:"LENGTH"`
 	Timezone    string            `help:"IANA time zone by which buckets are aligned." placeholder:"ZONE"`
 	Fill        string            `help:"Buckets without points: none, null, previous, linear or a number." placeholder:"HOW"`
