@@ -184,10 +184,14 @@ func (a *Authenticator) cached(hash [32]byte) (credential *access.Credential, ok
 // lookUp reads a key from Postgres. Concurrent requests with the same key share one look-up,
 // which continues when one of them is cancelled.
 func (a *Authenticator) lookUp(ctx context.Context, hash [32]byte, from netip.Addr) (*access.Credential, error) {
+	_, wasKnown := a.knownKeys.GetIfPresent(hash)
+	if !wasKnown && a.batcher.refuses(from) {
+		return nil, errUnverifiable(errTooManyPending)
+	}
 	result := a.flights.DoChan(string(hash[:]), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 		defer cancel()
-		if _, isKnown := a.knownKeys.GetIfPresent(hash); !isKnown {
+		if !wasKnown {
 			return a.batcher.find(ctx, from, hash)
 		}
 		found, err := a.fetch(ctx, [][32]byte{hash})
@@ -199,12 +203,16 @@ func (a *Authenticator) lookUp(ctx context.Context, hash [32]byte, from netip.Ad
 	select {
 	case r := <-result:
 		if r.Err != nil {
-			return nil, fault.Wrap(r.Err, fault.Unavailable, "Keys cannot be verified at the moment").After(time.Second)
+			return nil, errUnverifiable(r.Err)
 		}
 		return r.Val.(*access.Credential), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+func errUnverifiable(cause error) error {
+	return fault.Wrap(cause, fault.Unavailable, "Keys cannot be verified at the moment").After(time.Second)
 }
 
 // fetch reads keys from Postgres and caches the results.

@@ -167,3 +167,39 @@ func TestKeysThatWereMadeUpAreLookedUpTogether(t *testing.T) {
 	require.LessOrEqual(t, store.lookUps.Load(), int64(2+time.Since(began)/(10*time.Millisecond)))
 	require.Less(t, store.lookUps.Load(), unknown.Load()/2, "several in a statement")
 }
+
+// TestAnAddressThatSendsUnknownKeysHasFewLookedUp counts keys: an address that keeps sending keys
+// that do not exist gets 16 looked up per batch, and the others are refused without waiting. When
+// it stops, it has the usual limit again.
+func TestAnAddressThatSendsUnknownKeysHasFewLookedUp(t *testing.T) {
+	db := open(t, testenv.MigratedPostgres(t))
+	text, _ := newKey(t, db)
+	store := &countingStore{DB: db}
+	a := auth.New(store)
+	run(t, a)
+	attacker := netip.MustParseAddr("203.0.113.1")
+	var asking sync.WaitGroup
+	var unknown, refused atomic.Int64
+	began := time.Now()
+	for range 200 {
+		asking.Go(func() {
+			for time.Since(began) < 500*time.Millisecond {
+				_, err := a.Authenticate(t.Context(), apikey.Generate(apikey.Live).Reveal(), attacker)
+				if fault.Is(err, fault.Unavailable) {
+					refused.Add(1)
+					time.Sleep(time.Millisecond)
+				} else {
+					unknown.Add(1)
+				}
+			}
+		})
+	}
+	asking.Wait()
+	batches := store.lookUps.Load()
+	require.Positive(t, refused.Load())
+	require.LessOrEqual(t, unknown.Load(), 64+16*batches, "64 in the first batch")
+	require.Eventually(t, func() bool {
+		_, err := a.Authenticate(t.Context(), text, attacker)
+		return err == nil
+	}, 5*time.Second, 10*time.Millisecond)
+}

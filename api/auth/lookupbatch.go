@@ -17,6 +17,9 @@ const (
 	// maxPendingPerAddress bounds the keys of one address that wait for a look-up; further
 	// ones are refused.
 	maxPendingPerAddress = 64
+	// maxPendingAfterUnknown is the limit for an address as long as each of its batches contains
+	// keys that do not exist.
+	maxPendingAfterUnknown = 16
 	// batchInterval is the pause after a look-up in which some keys did not exist, so that
 	// the next one covers many keys: an address that tries keys costs Postgres at most 100
 	// statements a second.
@@ -37,7 +40,20 @@ type lookupBatcher struct {
 	slots  chan struct{}
 
 	mu      sync.Mutex
-	pending map[netip.Addr][]*pendingLookup // an address has an entry while a goroutine serves it
+	pending map[netip.Addr]*addressQueue // an address has an entry while a goroutine serves it
+}
+
+// addressQueue contains the keys of an address that wait for the next batch.
+type addressQueue struct {
+	lookups []*pendingLookup
+	unknown bool // the last batch contained keys that do not exist
+}
+
+func (q *addressQueue) full() bool {
+	if q.unknown {
+		return len(q.lookups) >= maxPendingAfterUnknown
+	}
+	return len(q.lookups) >= maxPendingPerAddress
 }
 
 // pendingLookup is a key that waits for its look-up.
@@ -50,7 +66,7 @@ type pendingLookup struct {
 
 func newLookupBatcher(lookUp lookupFunc) *lookupBatcher {
 	return &lookupBatcher{
-		lookUp: lookUp, slots: make(chan struct{}, maxUncachedLookups), pending: map[netip.Addr][]*pendingLookup{},
+		lookUp: lookUp, slots: make(chan struct{}, maxUncachedLookups), pending: map[netip.Addr]*addressQueue{},
 	}
 }
 
@@ -68,33 +84,48 @@ func (b *lookupBatcher) find(ctx context.Context, from netip.Addr, hash [32]byte
 	}
 }
 
+// refuses reports whether find would refuse a key of an address that sends unknown keys. It
+// costs much less than find.
+func (b *lookupBatcher) refuses(from netip.Addr) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q := b.pending[from]
+	return q != nil && q.unknown && q.full()
+}
+
 func (b *lookupBatcher) enqueue(from netip.Addr, s *pendingLookup) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	queued, served := b.pending[from]
-	if len(queued) >= maxPendingPerAddress {
+	q := b.pending[from]
+	if q == nil {
+		q = &addressQueue{}
+		b.pending[from] = q
+		defer func() { go b.serve(from, q) }()
+	}
+	if q.full() {
 		return false
 	}
-	b.pending[from] = append(queued, s)
-	if !served {
-		go b.serve(from)
-	}
+	q.lookups = append(q.lookups, s)
 	return true
 }
 
 // serve looks up the pending keys of an address until there are none.
-func (b *lookupBatcher) serve(from netip.Addr) {
+func (b *lookupBatcher) serve(from netip.Addr, q *addressQueue) {
 	for {
 		b.mu.Lock()
-		batch := b.pending[from]
+		batch := q.lookups
 		if len(batch) == 0 {
 			delete(b.pending, from)
 			b.mu.Unlock()
 			return
 		}
-		b.pending[from] = nil
+		q.lookups = nil
 		b.mu.Unlock()
-		if b.lookUpBatch(batch) {
+		someUnknown := b.lookUpBatch(batch)
+		b.mu.Lock()
+		q.unknown = someUnknown
+		b.mu.Unlock()
+		if someUnknown {
 			time.Sleep(batchInterval)
 		}
 	}

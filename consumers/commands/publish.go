@@ -23,7 +23,10 @@ import (
 const (
 	// pollInterval is the interval at which Postgres is polled for workspaces with unpublished
 	// changes that this process has not decided.
-	pollInterval         = 5 * time.Second
+	pollInterval = 5 * time.Second
+	// roundInterval is the minimum interval between the starts of two rounds. Rounds share the
+	// processors with the commands: under load, one round publishes the changes of many groups.
+	roundInterval        = 10 * time.Millisecond
 	maxPortionWorkspaces = 500      // maximum per portion
 	maxPortionChanges    = 4000     // maximum per portion
 	minWorkspaceChanges  = 8        // lowest limit per workspace in a portion
@@ -121,6 +124,7 @@ func (p *Publisher) Run(ctx context.Context) {
 			p.requestPoll()
 		case <-p.wake:
 		}
+		began := time.Now()
 		err := p.round(ctx)
 		if ctx.Err() != nil {
 			return
@@ -134,6 +138,7 @@ func (p *Publisher) Run(ctx context.Context) {
 		}
 		if err == nil {
 			pace.Reset()
+			sleep.For(ctx, roundInterval-time.Since(began))
 			continue
 		}
 		p.metrics.publishFails.Inc()

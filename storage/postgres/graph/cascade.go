@@ -34,15 +34,46 @@ const (
 			SELECT edge_ids[$7 + 1 : $7 + $8] FROM cascade_edges
 			WHERE workspace_id = $1 AND sequence = $4 AND node_id = $2 AND place = $6)::uuid[])` + unusedParameters + `
 		RETURNING e.relation_type)
-		SELECT relation_type, count(*) FROM changed GROUP BY relation_type`
+		SELECT relation_type, count(*), pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+		FROM changed GROUP BY relation_type`
 	// unusedParameters references parameters that a statement may not use, because all
 	// statements are run with the same arguments.
 	unusedParameters = ` AND ($2::uuid, $3::bigint) IS NOT NULL`
 )
 
-// cascadeChunkSize is the number of edges that one statement of a large cascade changes.
-// Concurrent commits wait until the WAL records of the chunk are on disk.
-const cascadeChunkSize = 100
+// One statement of a large cascade changes a chunk of edges. Concurrent commits wait until the
+// WAL records of the chunk are on disk, so chunks are small while other transactions write.
+const (
+	busyChunkSize = 100
+	idleChunkSize = 1000 // divides graphread.CascadeRow
+	// cascadeBusyTime is the time after the start of a transaction of others during which
+	// further ones are expected.
+	cascadeBusyTime = 300 * time.Millisecond
+)
+
+// cascadePace decides how fast a cascade proceeds. Each transaction that writes takes the next
+// transaction id, so the next id shows whether others, in any process, have begun to write.
+type cascadePace struct {
+	next      int64 // the next transaction id, as of the last chunk; 0: unknown
+	busyUntil time.Time
+}
+
+// observe records the next transaction id as of a chunk.
+func (p *cascadePace) observe(next int64, now time.Time) {
+	if p.next != 0 && next > p.next {
+		p.busyUntil = now.Add(cascadeBusyTime)
+	}
+	p.next = max(p.next, next)
+}
+
+func (p *cascadePace) busy(now time.Time) bool { return now.Before(p.busyUntil) }
+
+func (p *cascadePace) chunkSize(now time.Time) int {
+	if p.next == 0 || p.busy(now) {
+		return busyChunkSize
+	}
+	return idleChunkSize
+}
 
 // cascadeStatements are the statements that delete edges, or those that restore them.
 type cascadeStatements struct {
@@ -102,19 +133,21 @@ func (s *State) cascadeInDatabase(c *graph.Cascade, sequence graph.Sequence, at 
 	return nil
 }
 
-// cascadeInChunks changes the edges in chunks. After each chunk it sleeps for as long as the
-// chunk took, because other commands share the disk and the processors with it.
+// cascadeInChunks changes the edges in chunks. While others write, it sleeps after each chunk for
+// as long as the chunk took, because they share the disk and the processors with it.
 func (s *State) cascadeInChunks(statements *cascadeStatements, args []any) error {
 	listed, err := s.tx.conn.Exec(s.tx.ctx, statements.list, args[:4]...)
 	if err != nil {
 		return err
 	}
 	totals := map[total]int64{}
+	pace := &cascadePace{}
 	for row := range listed.RowsAffected() {
-		for from := 0; from < graphread.CascadeRow; from += cascadeChunkSize {
+		for from := 0; from < graphread.CascadeRow; {
 			start := time.Now()
+			size := pace.chunkSize(start)
 			changed, err := s.updateChunk(
-				statements, append(slices.Clip(args), row*graphread.CascadeRow, from, cascadeChunkSize), totals,
+				statements, append(slices.Clip(args), row*graphread.CascadeRow, from, size), totals, pace,
 			)
 			if err != nil {
 				return err
@@ -122,7 +155,8 @@ func (s *State) cascadeInChunks(statements *cascadeStatements, args []any) error
 			if changed == 0 {
 				break
 			}
-			if !sleep.For(s.tx.ctx, time.Since(start)) {
+			from += size
+			if end := time.Now(); pace.busy(end) && !sleep.For(s.tx.ctx, end.Sub(start)) {
 				return s.tx.ctx.Err()
 			}
 		}
@@ -135,17 +169,18 @@ func (s *State) cascadeInChunks(statements *cascadeStatements, args []any) error
 // updateChunk changes one chunk of edges, adds their change of the totals to totals, and
 // returns the number of edges changed.
 func (s *State) updateChunk(
-	statements *cascadeStatements, args []any, totals map[total]int64,
+	statements *cascadeStatements, args []any, totals map[total]int64, pace *cascadePace,
 ) (changed int64, err error) {
 	rows, err := s.tx.conn.Query(s.tx.ctx, statements.updateChunk, args...)
 	if err != nil {
 		return 0, err
 	}
 	var label string
-	var n int64
-	_, err = pgx.ForEachRow(rows, []any{&label, &n}, func() error {
+	var n, next int64
+	_, err = pgx.ForEachRow(rows, []any{&label, &n, &next}, func() error {
 		totals[total{s.workspace, graph.KindEdge, label}] += statements.sign * n
 		changed += n
+		pace.observe(next, time.Now())
 		return nil
 	})
 	return changed, err

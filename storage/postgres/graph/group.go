@@ -138,7 +138,11 @@ func (db *Store) beginGraph(ctx context.Context, g Group, memoryEdgeLimit int) (
 	return tx, nil
 }
 
-const beginSettings = postgres.UseIndexScans + `, set_config('statement_timeout', $1, true)`
+// beginSettings uses generic plans: the arrays of most groups are short, and for short arrays
+// Postgres otherwise plans each statement again at each execution, which takes longer than
+// executing it.
+const beginSettings = postgres.UseIndexScans + `, set_config('plan_cache_mode', 'force_generic_plan', true),
+	set_config('statement_timeout', $1, true)`
 
 const moveFence = `UPDATE command_offsets o SET next_offset = t.next, updated_at = now(),
 	held_since = CASE WHEN t.held THEN COALESCE(o.held_since, now()) END

@@ -100,7 +100,8 @@ func (db *Store) UnpublishedChanges(
 }
 
 // Published stores up to which sequence the changes of workspaces are published. It never
-// lowers a stored sequence.
+// lowers a stored sequence. It does not wait until the sequences are on disk: if they are lost
+// with the database's last moments, the changes are published again.
 func (db *Store) Published(ctx context.Context, upTo map[uuid.UUID]int64) error {
 	workspaces := make([]uuid.UUID, 0, len(upTo))
 	for id := range upTo {
@@ -111,12 +112,14 @@ func (db *Store) Published(ctx context.Context, upTo map[uuid.UUID]int64) error 
 	for i, id := range workspaces {
 		sequences[i] = upTo[id]
 	}
-	_, err := db.pool.Exec(
-		ctx, `INSERT INTO graph_published AS p (workspace_id, sequence) SELECT * FROM unnest($1::uuid[], $2::bigint[])
+	b := &pgx.Batch{} // one transaction
+	b.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
+	b.Queue(
+		`INSERT INTO graph_published AS p (workspace_id, sequence) SELECT * FROM unnest($1::uuid[], $2::bigint[])
 		ON CONFLICT (workspace_id) DO UPDATE SET sequence = excluded.sequence WHERE p.sequence < excluded.sequence`,
 		workspaces, sequences,
 	)
-	if err != nil {
+	if err := db.pool.SendBatch(ctx, b).Close(); err != nil {
 		return postgres.Classify(fmt.Errorf("noting what is published: %w", err))
 	}
 	return nil
