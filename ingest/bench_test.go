@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/ingest/parse/remotewrite"
+	"github.com/livegraph/livegraph/ingest/block"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/test/bench/record"
 )
@@ -108,7 +108,7 @@ func parseShapes(b *testing.B, format Format, shapes []benchShape) {
 	for _, shape := range shapes {
 		b.Run(shape.name, func(b *testing.B) {
 			body := shape.body()
-			req, w := request(body), newWork(remotewrite.NewCache(0))
+			req, w := request(body), newWork(block.NewLabelCache(0))
 			measurePoints(b, body, shape.points, func() {
 				w.begin(format, &req)
 				if err := w.parse(1_000_000); err != nil {

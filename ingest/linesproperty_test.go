@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,11 +14,17 @@ import (
 
 // requireAgreementOnLines compares the pipeline with the reference.
 func requireAgreementOnLines(t require.TestingT, body []byte, precision string) {
+	p := newCachedPipeline()
+	for range 2 { // with new and with cached labels
+		requireAgreementOnLinesBy(t, p, body, precision)
+	}
+}
+
+func requireAgreementOnLinesBy(t require.TestingT, p *cachedPipeline, body []byte, precision string) {
 	want := interpretLines(string(body), precision)
-	p := newFakeStores()
 	req := request(string(body))
 	req.Precision = precision
-	result, err := p.pipeline(Limits{}).Accept(context.Background(), Lines, req)
+	result, err := p.acceptAlone(Lines, req)
 	if want.invalid {
 		require.True(t, fault.Is(err, fault.Invalid), "%v for %q", err, body)
 		require.Empty(t, p.messages)

@@ -95,7 +95,7 @@ func newMetrics(factory promauto.Factory) *metrics {
 	lookups := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_ingest_cache_lookups_total",
 		Help: "Total number of cache lookups by cache and result (hit, miss): series (one per series), sources (one per " +
-			"request), labels (one per Prometheus label set).",
+			"request), labels (one per label of a remote write or of lines).",
 	}, []string{"cache", "result"})
 	m.resolver = resolve.Metrics{
 		Created: counter(
@@ -133,7 +133,7 @@ func (p *Pipeline) registerGauges(factory promauto.Factory) {
 		entries, entriesHelp, prometheus.Labels{"cache": "sources"},
 		func() float64 { return float64(p.resolver.SourcesLen()) },
 	)
-	gauge(entries, entriesHelp, prometheus.Labels{"cache": "labels"}, func() float64 { return float64(p.prom.Len()) })
+	gauge(entries, entriesHelp, prometheus.Labels{"cache": "labels"}, func() float64 { return float64(p.labels.Len()) })
 	const limit, limitHelp = "livegraph_ingest_cache_limit", "Maximum number of cached series and sources, by cache."
 	gauge(limit, limitHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.deps.CacheSize) })
 	gauge(limit, limitHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return resolve.MaxCachedSources })
@@ -158,8 +158,8 @@ func (t *timer) done(s stage) {
 func (m *metrics) count(w *work, result *Result, err error) {
 	b := w.batch
 	m.size.Observe(float64(b.Points))
-	m.labelsHits.Add(float64(w.prom.Hits))
-	m.labelsMisses.Add(float64(w.prom.Misses))
+	m.labelsHits.Add(float64(w.batch.Labels.Hits))
+	m.labelsMisses.Add(float64(w.batch.Labels.Misses))
 	for why := rejection.None + 1; why < rejection.Reasons; why++ {
 		if n := b.Rejected.Count(why); n > 0 {
 			m.rejected[why].Add(float64(n))

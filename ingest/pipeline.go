@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/livegraph/livegraph/ingest/block"
-	"github.com/livegraph/livegraph/ingest/parse/remotewrite"
 	"github.com/livegraph/livegraph/ingest/rejection"
 	"github.com/livegraph/livegraph/ingest/resolve"
 	"github.com/livegraph/livegraph/internal/platform/budget"
@@ -82,7 +81,7 @@ type Pipeline struct {
 	tracer   tracing.Tracer
 	inFlight *budget.Budget // bytes of all requests
 	resolver *resolve.Resolver
-	prom     *remotewrite.Cache
+	labels   *block.LabelCache
 	workPool *bufferpool.Pool[*work] // of past requests, by their bytes
 	parsing  *queue                  // bodies, by their bytes
 	parsed   *queue                  // what they are parsed into
@@ -101,7 +100,7 @@ func New(deps Deps) *Pipeline {
 		inFlight: budget.New(deps.Limits.InFlightBytes),
 		parsing:  newQueue(deps.Limits.InFlightBytes/parsingDivisor, runtime.GOMAXPROCS(0)+1, deps.Limits.ProduceTimeout),
 		parsed:   newQueue(deps.Limits.InFlightBytes/parsedDivisor, 0, deps.Limits.ProduceTimeout),
-		prom:     remotewrite.NewCache(remotewrite.CacheBytes),
+		labels:   block.NewLabelCache(block.LabelCacheBytes),
 		workPool: bufferpool.New[*work](pooledBytes, pooledTime),
 	}
 	factory := promauto.With(deps.Metrics)
@@ -167,7 +166,7 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 	p.metrics.bytes.Add(float64(size))
 	w, ok := p.workPool.Get()
 	if !ok {
-		w = newWork(p.prom)
+		w = newWork(p.labels)
 	}
 	w.begin(format, &req)
 	defer p.release(w)

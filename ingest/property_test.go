@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,8 +21,13 @@ func requireAgreement(t require.TestingT, body []byte) {
 // requireVerdict compares the result of the pipeline with that of a reference, and returns the
 // error of a refused request.
 func requireVerdict(t require.TestingT, format Format, body []byte, want verdict) error {
-	p := newFakeStores()
-	result, err := p.pipeline(Limits{}).Accept(context.Background(), format, request(string(body)))
+	p := newCachedPipeline()
+	_ = requireVerdictBy(t, p, format, body, want) // with new labels, and then with cached ones
+	return requireVerdictBy(t, p, format, body, want)
+}
+
+func requireVerdictBy(t require.TestingT, p *cachedPipeline, format Format, body []byte, want verdict) error {
+	result, err := p.acceptAlone(format, request(string(body)))
 	switch {
 	case want.malformed && want.invalid:
 		require.True(t, fault.Is(err, fault.Malformed) || fault.Is(err, fault.Invalid), "%v for %q", err, body)

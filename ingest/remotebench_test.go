@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/livegraph/livegraph/ingest/parse/remotewrite"
+	"github.com/livegraph/livegraph/ingest/block"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/test/promwrite"
 )
@@ -40,7 +40,7 @@ func BenchmarkParseRemoteWrite(b *testing.B) {
 		if _, err := known.Accept(b.Context(), RemoteWrite, request(body)); err != nil {
 			b.Fatal(err)
 		}
-		for name, cache := range map[string]*remotewrite.Cache{"known": known.prom, "new": remotewrite.NewCache(0)} {
+		for name, cache := range map[string]*block.LabelCache{"known": known.labels, "new": block.NewLabelCache(0)} {
 			b.Run(fmt.Sprintf("series=%d/samples=%d/labels=%s", shape.series, shape.samples, name), func(b *testing.B) {
 				req, w := request(body), newWork(cache)
 				measurePoints(b, body, shape.series*shape.samples, func() {

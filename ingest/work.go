@@ -32,8 +32,11 @@ type work struct {
 	prom      *remotewrite.Parser
 }
 
-func newWork(prom *remotewrite.Cache) *work {
-	return &work{batch: block.NewBatch(), json: jsonpoints.New(), lines: lineprotocol.New(), prom: remotewrite.New(prom)}
+func newWork(labels *block.LabelCache) *work {
+	return &work{
+		batch: block.NewBatch(labels), json: jsonpoints.New(labels), lines: lineprotocol.New(labels),
+		prom: remotewrite.New(labels),
+	}
 }
 
 // begin prepares w for a request.

@@ -1,7 +1,6 @@
 package block
 
 import (
-	"hash/maphash"
 	"time"
 
 	"github.com/google/uuid"
@@ -47,8 +46,8 @@ type Hooks struct {
 	// Line returns the line number, from 1, of the index of a rejection. It is nil in formats
 	// without lines.
 	Line func(index int) int
-	// Read parses a label whose cached series is no longer valid. It is nil in formats
-	// whose labels are always parsed.
+	// Read parses a label that was found in the cache. It is nil in formats whose labels are
+	// always parsed.
 	Read func(l *Label)
 	// Resolved is called with the series of each label that was parsed. It may be nil.
 	Resolved func(l *Label, ref pointblock.SeriesRef, identity *pointblock.Identity)
@@ -57,10 +56,10 @@ type Hooks struct {
 // maxAhead is how far a point's time may be ahead of the server's clock.
 const maxAhead = 24 * time.Hour
 
-// NewBatch creates an empty batch.
-func NewBatch() *Batch {
+// NewBatch creates an empty batch whose parsers use the cache.
+func NewBatch(cache *LabelCache) *Batch {
 	b := &Batch{}
-	b.Labels.Seed = maphash.MakeSeed()
+	b.Labels.Seed = cache.seed
 	return b
 }
 
@@ -112,6 +111,7 @@ func (b *Batch) CheckTime(us int64) rejection.Reason {
 // field.
 func (b *Batch) Reject(why rejection.Reason, index, position, n int, l *Label) {
 	if field := b.Rejected.Add(why, index, position, n); field != nil {
+		b.read(l)
 		*field = b.Hooks.FieldPath(why, index, position, l)
 	}
 }

@@ -39,7 +39,7 @@ type Label struct {
 	Source int32            // index in Batch.Sources
 	Next   int32            // the label that last followed this one in the request
 
-	Known      *KnownSeries     // the cached series; metric and tags are then not parsed
+	Known      *KnownSeries     // the cached series of numbers; metric and tags are then perhaps not parsed
 	Refused    rejection.Reason // why all points of the label are rejected
 	InvalidTag string           // the invalid tag
 
@@ -63,18 +63,31 @@ func (l *Label) Refuse(why rejection.Reason, tag string) {
 	}
 }
 
-// stillKnown reports whether the cached series of a label is still valid. It is not if the source was
-// deleted and created again. Then stillKnown removes the cached series and parses the label.
-func (b *Batch) stillKnown(l *Label) bool {
+// isKnown reports whether the series of a label's points of a kind is cached. It is not if the source was deleted and
+// created again. Then isKnown removes the cached series. If it returns false, the label is parsed.
+func (b *Batch) isKnown(l *Label, kind pointblock.Kind) bool {
 	if l.Known == nil {
 		return false
 	}
-	if b.Sources.List[l.Source].ID == l.Known.Source {
+	if len(b.Labels.Defaults.Tags) > 0 { // the series has tags that are not in the tokens
+		l.Known = nil
+		return false
+	}
+	if b.Sources.List[l.Source].ID == l.Known.Source && kind == pointblock.KindNumber {
 		return true
 	}
-	l.Known = nil
-	b.Hooks.Read(l)
+	b.read(l)
+	if b.Sources.List[l.Source].ID != l.Known.Source {
+		l.Known = nil
+	}
 	return false
+}
+
+// read parses a label if it has not been, because its series is cached.
+func (b *Batch) read(l *Label) {
+	if l.Known != nil && l.Metric == "" {
+		b.Hooks.Read(l)
+	}
 }
 
 // labelSet is the set of a request's labels, indexed by their tokens.
@@ -85,6 +98,8 @@ type labelSet struct {
 	tags     []pointblock.Tag
 	Last     int32
 	Defaults defaults
+
+	Hits, Misses int // labels that were in the cache, and that were not
 }
 
 // defaults apply to all points of the request.
@@ -99,7 +114,7 @@ func (s *labelSet) reset() {
 	clear(s.tags)
 	clear(s.slots)
 	s.List, s.tags, s.Last = s.List[:0], s.tags[:0], 0
-	s.Defaults = defaults{}
+	s.Defaults, s.Hits, s.Misses = defaults{}, 0, 0
 }
 
 func (s *labelSet) size() int {

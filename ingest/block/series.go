@@ -75,7 +75,7 @@ func (b *Batch) Identify(key *[16]byte) {
 			}
 			kind := pointblock.Kind(k + 1)
 			var index int32
-			if b.stillKnown(l) {
+			if b.isKnown(l, kind) {
 				index = o.intern(l.Known.Ref.Fingerprint)
 				o.Series[index].Ref.ID, o.Series[index].Registered = l.Known.Ref.ID, true
 			} else {

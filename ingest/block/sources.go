@@ -62,12 +62,12 @@ func (s *sourceSet) Add(key SourceToken, ref Source) int32 {
 }
 
 // InternName returns the index of the source with the given name, which it adds if it is new. It is for formats that
-// create sources. raw is the name as it is in the body.
-func (s *sourceSet) InternName(raw string, name func() string) int32 {
-	key := SourceToken{Token: raw, ByName: true}
+// create sources.
+func (s *sourceSet) InternName(name string) int32 {
+	key := SourceToken{Token: name, ByName: true}
 	i, ok := s.Find(key)
 	if !ok {
-		ref := Source{Name: name(), ByName: true}
+		ref := Source{Name: name, ByName: true}
 		if !CanNameSource(ref.Name) {
 			ref.InvalidName, ref.Refused = true, rejection.SourceName
 		}

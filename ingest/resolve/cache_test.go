@@ -63,9 +63,9 @@ func (d *directory) SourcesByName(
 func TestAnAnswerFromBeforeAChangeIsNotRemembered(t *testing.T) {
 	d := &directory{}
 	d.resolver = New(Deps{Sources: d}, Metrics{})
-	b := block.NewBatch()
+	b := block.NewBatch(block.NewLabelCache(0))
 	b.Begin(uuid.New(), time.Now(), nil)
-	b.Sources.InternName("boiler", func() string { return "boiler" })
+	b.Sources.InternName("boiler")
 	require.NoError(t, d.resolver.findSources(t.Context(), b, false))
 	require.True(t, b.Sources.List[0].Known)
 	require.Empty(t, d.resolver.sources.reads, "every read has ended")

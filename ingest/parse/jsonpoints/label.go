@@ -32,7 +32,20 @@ func (p *Parser) newLabel(t block.Tokens, hash uint64, ownTags []pointblock.Tag)
 			l.Refused = rejection.TagsMany
 		}
 	}
+	if hasAllTokens(&t) && l.Refused == rejection.None {
+		p.cache.Lookup(b, block.FormJSON, &l)
+	}
 	return b.Labels.Insert(l)
+}
+
+// hasAllTokens reports whether no default of the request applies, except for its tags.
+func hasAllTokens(t *block.Tokens) bool { return len(t.Source) > 0 && len(t.Metric) > 0 }
+
+// cacheSeries adds the series of a label to the cache.
+func (p *Parser) cacheSeries(l *block.Label, ref pointblock.SeriesRef, identity *pointblock.Identity) {
+	if hasAllTokens(&l.Tokens) && len(p.batch.Labels.Defaults.Tags) == 0 {
+		p.cache.Add(p.batch, block.FormJSON, l, ref, identity)
+	}
 }
 
 // source returns the index of the source that t names.

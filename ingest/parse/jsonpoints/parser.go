@@ -12,6 +12,7 @@ import (
 // returns the index of the end, or failed. After a failure, err has the error, or is nil
 // if the body is not JSON.
 type Parser struct {
+	cache     *block.LabelCache
 	batch     *block.Batch
 	b         []byte // the body
 	maxPoints int
@@ -31,13 +32,13 @@ type Parser struct {
 	ndjson block.Hooks
 }
 
-// New creates a Parser.
-func New() *Parser {
-	p := &Parser{}
-	p.json = block.Hooks{FieldPath: p.fieldPathJSON, ListName: p.listName}
+// New creates a Parser that uses the cache.
+func New(cache *block.LabelCache) *Parser {
+	p := &Parser{cache: cache}
+	p.json = block.Hooks{FieldPath: p.fieldPathJSON, ListName: p.listName, Resolved: p.cacheSeries}
 	p.ndjson = block.Hooks{
 		FieldPath: p.fieldPathNDJSON, ListName: func() string { return "body" },
-		Line: func(index int) int { return 1 + index },
+		Line: func(index int) int { return 1 + index }, Resolved: p.cacheSeries,
 	}
 	return p
 }
@@ -46,7 +47,7 @@ func New() *Parser {
 func (p *Parser) Reset() {
 	clear(p.tags)
 	p.notes.Release()
-	*p = Parser{calendar: p.calendar, tags: p.tags[:0], notes: p.notes, json: p.json, ndjson: p.ndjson}
+	*p = Parser{cache: p.cache, calendar: p.calendar, tags: p.tags[:0], notes: p.notes, json: p.json, ndjson: p.ndjson}
 }
 
 // Parse parses the batch's body as one JSON object. It returns an error only if the whole

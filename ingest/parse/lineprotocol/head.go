@@ -15,6 +15,9 @@ import (
 // parsed.
 func (p *Parser) newLabel(t block.Tokens, hash uint64) int32 {
 	b := p.batch
+	if known := (block.Label{Tokens: t, Hash: hash}); p.cache.Lookup(b, block.FormLine, &known) {
+		return b.Labels.Insert(known)
+	}
 	if !utf8.Valid(t.Metric) {
 		return int32(p.fail(rejection.LineUTF8))
 	}
@@ -29,6 +32,19 @@ func (p *Parser) newLabel(t block.Tokens, hash uint64) int32 {
 		l.Refused = block.CheckMetric(l.Metric)
 	}
 	return b.Labels.Insert(l)
+}
+
+// readLabel parses a label that was found in the cache, so that it is valid.
+func (p *Parser) readLabel(l *block.Label) {
+	if string(p.head.raw) != string(l.Tokens.Tags) && !p.readHead(l.Tokens.Tags) {
+		return
+	}
+	l.Metric, l.Tags, l.Source = p.unescapeName(l.Tokens.Metric, inKey), p.head.tags, p.head.source
+}
+
+// cacheSeries adds the series of a label to the cache.
+func (p *Parser) cacheSeries(l *block.Label, ref pointblock.SeriesRef, identity *pointblock.Identity) {
+	p.cache.Add(p.batch, block.FormLine, l, ref, identity)
 }
 
 // readHead parses measurement and tags into p.head. It returns false if they cannot be
@@ -61,10 +77,7 @@ func (p *Parser) readHead(raw []byte) (ok bool) {
 			}
 		}
 	}
-	measurement := raw[:end]
-	h.source = p.batch.Sources.InternName(scan.View(measurement), func() string {
-		return p.unescapeName(measurement, inMeasurement)
-	})
+	h.source = p.batch.Sources.InternName(p.unescapeName(raw[:end], inMeasurement))
 	p.head = h
 	return true
 }

@@ -19,12 +19,14 @@ import (
 //
 // Each of its fields is a point of the source that the measurement names. The
 // tokens of a point's label are the head, which is the part before the fields,
-// and the field's key. So a series that occurred before is compared, not parsed.
+// and the field's key. So a series that occurred before, in this request or in one
+// whose labels are cached, is compared, not parsed.
 //
 // A line that cannot be parsed is rejected as one point. The next line then
 // begins after the first line end outside of its strings.
 type Parser struct {
 	hooks     block.Hooks
+	cache     *block.LabelCache
 	batch     *block.Batch
 	b         []byte // the body
 	maxPoints int
@@ -58,17 +60,20 @@ type head struct {
 	invalidTag string
 }
 
-// New creates a Parser.
-func New() *Parser {
-	p := &Parser{}
-	p.hooks = block.Hooks{FieldPath: fieldPath, ListName: func() string { return "body" }, Line: p.lineAt}
+// New creates a Parser that uses the cache.
+func New(cache *block.LabelCache) *Parser {
+	p := &Parser{cache: cache}
+	p.hooks = block.Hooks{
+		FieldPath: fieldPath, ListName: func() string { return "body" }, Line: p.lineAt, Read: p.readLabel,
+		Resolved: p.cacheSeries,
+	}
 	return p
 }
 
 // Reset removes all references to the request.
 func (p *Parser) Reset() {
 	clear(p.tags)
-	*p = Parser{hooks: p.hooks, tags: p.tags[:0], faults: p.faults[:0]}
+	*p = Parser{hooks: p.hooks, cache: p.cache, tags: p.tags[:0], faults: p.faults[:0]}
 }
 
 // lineAt returns the number of the line that begins at an index of the body.

@@ -2,6 +2,7 @@ package remotewrite
 
 import (
 	"encoding/binary"
+	"hash/maphash"
 	"strings"
 	"unicode/utf8"
 
@@ -25,12 +26,9 @@ const defaultSource = "prometheus"
 // lastSource is the source of the last label set. Series of one target are usually
 // adjacent in a request.
 type lastSource struct {
-	name   string // name of the source
-	source int32
-	known  bool
-
 	job, instance string
-	parsed        bool // job and instance are set
+	source        int32
+	parsed        bool // the fields above are set
 }
 
 // label returns the index of the block.Label for a label set of Prometheus. raw
@@ -38,29 +36,14 @@ type lastSource struct {
 // returns false if raw is not valid.
 func (p *Parser) label(raw []byte) (index int32, ok bool) {
 	b := p.batch
-	l := block.Label{Tokens: block.Tokens{Tags: raw}, Hash: p.cache.hash(raw)}
+	l := block.Label{Tokens: block.Tokens{Tags: raw}, Hash: maphash.Bytes(b.Labels.Seed, raw)}
 	if index = b.Labels.FindHashed(&l.Tokens, l.Hash); index >= 0 {
 		return index, true
 	}
-	if known := p.cache.get(l.Hash, b.Workspace, raw); known != nil {
-		p.Hits++
-		l.Known, l.Source = &known.KnownSeries, p.namedSource(known.name)
-	} else {
-		p.Misses++
-		if !p.readLabels(&l) {
-			return 0, false
-		}
+	if !p.cache.Lookup(b, block.FormLabels, &l) && !p.readLabels(&l) {
+		return 0, false
 	}
 	return b.Labels.Insert(l), true
-}
-
-// namedSource returns the index of the source with the given name.
-func (p *Parser) namedSource(name string) int32 {
-	if last := &p.names; !last.known || last.name != name {
-		source := p.batch.Sources.InternName(name, func() string { return name })
-		*last = lastSource{name: name, source: source, known: true}
-	}
-	return p.names.source
 }
 
 // readLabels parses the bytes of l into its metric, tags and source, and records in l
@@ -188,23 +171,14 @@ func (p *Parser) targetSource(job, instance string) int32 {
 	case instance != "":
 		name = instance
 	}
-	source := p.namedSource(name)
-	last.job, last.instance, last.parsed = job, instance, true
+	source := b.Sources.InternName(name)
+	*last = lastSource{job: job, instance: instance, source: source, parsed: true}
 	return source
 }
 
 // cacheSeries adds the series of a label to the cache.
 func (p *Parser) cacheSeries(l *block.Label, ref pointblock.SeriesRef, identity *pointblock.Identity) {
-	if len(l.Tokens.Tags) > maxLabelBytes || !p.cache.canAdd(l.Hash) {
-		return
-	}
-	source := &p.batch.Sources.List[l.Source]
-	p.cache.put(l.Hash, &cachedSeries{
-		workspace: p.batch.Workspace, raw: string(l.Tokens.Tags), name: strings.Clone(source.Name),
-		KnownSeries: block.KnownSeries{
-			Source: source.ID, Ref: ref, Encoded: pointblock.AppendSeriesHeader(nil, ref, identity),
-		},
-	})
+	p.cache.Add(p.batch, block.FormLabels, l, ref, identity)
 }
 
 // isASCII reports whether all bytes are ASCII.

@@ -39,7 +39,7 @@ var MediaTypes = []string{"application/x-protobuf", "application/x-protobuf;prot
 // Parser parses a remote write request of Prometheus into a batch in one pass over the bytes.
 type Parser struct {
 	hooks     block.Hooks
-	cache     *Cache
+	cache     *block.LabelCache
 	batch     *block.Batch
 	b         []byte // the body
 	maxPoints int
@@ -49,12 +49,10 @@ type Parser struct {
 	tags  []pointblock.Tag // tags of the current label set
 	notes block.Notes      // of the current TimeSeries
 	names lastSource       // source of the last label set
-
-	Hits, Misses int // label sets that were in the cache, and that were not
 }
 
 // New creates a Parser that uses the cache.
-func New(cache *Cache) *Parser {
+func New(cache *block.LabelCache) *Parser {
 	p := &Parser{cache: cache}
 	p.hooks = block.Hooks{
 		FieldPath: p.fieldPath, ListName: func() string { return "body" }, Resolved: p.cacheSeries,

@@ -138,12 +138,6 @@ func (db *Store) beginGraph(ctx context.Context, g Group, memoryEdgeLimit int) (
 	return tx, nil
 }
 
-// beginSettings uses generic plans: the arrays of most groups are short, and for short arrays
-// Postgres otherwise plans each statement again at each execution, which takes longer than
-// executing it.
-const beginSettings = postgres.UseIndexScans + `, set_config('plan_cache_mode', 'force_generic_plan', true),
-	set_config('statement_timeout', $1, true)`
-
 const moveFence = `UPDATE command_offsets o SET next_offset = t.next, updated_at = now(),
 	held_since = CASE WHEN t.held THEN COALESCE(o.held_since, now()) END
 	FROM unnest($2::int[], $3::bigint[], $4::bigint[], $5::boolean[]) AS t (partition, was, next, held)
@@ -174,7 +168,7 @@ func (tx *Tx) begin(g Group) error {
 	if len(g.Offsets) == 0 {
 		timeout = longStatementTimeout
 	}
-	b.Queue(beginSettings, fmt.Sprint(timeout.Milliseconds()))
+	tx.conn.queueSettings(b, required.rows(), fmt.Sprint(timeout.Milliseconds()))
 	moved := int64(0)
 	if len(g.Offsets) > 0 {
 		b.Queue(moveFence, fenceArgs(g)...).Exec(func(tag postgres.CommandTag) error {

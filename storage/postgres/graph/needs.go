@@ -33,6 +33,12 @@ func collectNeeds(all []Needs) *needs {
 	return n
 }
 
+// rows returns the number of rows that are read, without those of adjacent edges.
+func (n *needs) rows() int {
+	return len(n.workspaces) + len(n.records.IDs) + len(n.nodes.IDs) + len(n.edges.IDs) + len(n.adjacency.IDs) +
+		len(n.actors.IDs)
+}
+
 // markMissing adds an empty row for each node and edge that was queried and does not exist.
 func (n *needs) markMissing(tx *Tx) {
 	for i, id := range n.nodes.IDs {

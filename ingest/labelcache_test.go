@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/test/promwrite"
@@ -24,6 +25,12 @@ type cachedPipeline struct {
 func newCachedPipeline() *cachedPipeline {
 	p := newFakeStores()
 	return &cachedPipeline{fakeStores: p, pipeline: p.pipeline(Limits{})}
+}
+
+// acceptAlone accepts a request and forgets what earlier requests wrote.
+func (r *cachedPipeline) acceptAlone(format Format, req Request) (Result, error) {
+	r.messages = nil
+	return r.pipeline.Accept(context.Background(), format, req)
 }
 
 func (r *cachedPipeline) send(t *testing.T, series ...message) Result {
@@ -52,7 +59,7 @@ func TestLabelsThatCameBeforeAreTheSameSeries(t *testing.T) {
 	}
 	require.Equal(t, fresh.written(t), p.written(t))
 	require.Equal(t, 3, p.registered, "cached series are not registered again")
-	require.Equal(t, 3, p.pipeline.prom.Len(), "refused labels are not cached")
+	require.Equal(t, 3, p.pipeline.labels.Len(), "refused labels are not cached")
 }
 
 func TestASourceThatIsMadeAnewHasItsOwnSeries(t *testing.T) {
@@ -78,7 +85,7 @@ func TestLabelsThatAreManyAndEmptyAreNotRemembered(t *testing.T) {
 		long = append(long, promwrite.Labels("a", "")...)
 	}
 	p.send(t, long.Sample(1, 1))
-	require.Zero(t, p.pipeline.prom.Len(), "long label sets are not cached")
+	require.Zero(t, p.pipeline.labels.Len(), "long label sets are not cached")
 }
 
 func TestManyRequestsShareTheLabels(t *testing.T) {
@@ -101,5 +108,54 @@ func TestManyRequestsShareTheLabels(t *testing.T) {
 		})
 	}
 	group.Wait()
-	require.Equal(t, 60, pipeline.prom.Len())
+	require.Equal(t, 60, pipeline.labels.Len())
+}
+
+// TestLabelsOfLinesAndJSONThatCameBefore sends random requests through one pipeline, so that many of
+// their labels are cached, and compares each with the reference.
+func TestLabelsOfLinesAndJSONThatCameBefore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := newCachedPipeline()
+		for range rapid.IntRange(2, 4).Draw(t, "requests") {
+			if rapid.Bool().Draw(t, "lines") {
+				requireAgreementOnLinesBy(t, p, (&lineWriter{t: t}).request(), "")
+				continue
+			}
+			body := []byte((&writer{t: t}).request())
+			_ = requireVerdictBy(t, p, JSON, body, interpret(body))
+		}
+	})
+}
+
+func TestCachedLabelsFollowTheirSourceAndKind(t *testing.T) {
+	p := newCachedPipeline()
+	p.pipeline.setSourceTTL(time.Nanosecond)
+	const line, object = `boil\ er,a=1 f=1 1000000`, `{"points":[{"source":"boil er","metric":"f","tags":{"a":"1"},"value":1,
+		"timestamp":1}]}`
+	other := uuid.New()
+	for _, id := range []uuid.UUID{boiler, other} {
+		clear(p.sources)
+		p.sources[id] = "boil er"
+		for range 2 {
+			for format, body := range map[Format]string{Lines: line, JSON: object} {
+				_, err := p.acceptAlone(format, request(body))
+				require.NoError(t, err)
+				require.Equal(t, map[string]any{id.String() + ` "f"{"a"="1",} 1000 n`: 1.0}, p.written(t))
+			}
+		}
+	}
+	_, err := p.acceptAlone(Lines, request(`boil\ er,a=1 f="on" 2000000`+"\n"+`boil\ er,a=1 f=2 3000000`))
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{
+		other.String() + ` "f"{"a"="1",} 2000 s`: "on", other.String() + ` "f"{"a"="1",} 3000 n`: 2.0,
+	}, p.written(t))
+	_, err = p.acceptAlone(JSON, request(`{"tags":{"b":"2"},"points":[{"source":"boil er","metric":"f","tags":{"a":"1"},
+		"value":1,"timestamp":1}]}`))
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{other.String() + ` "f"{"a"="1","b"="2",} 1000 n`: 1.0}, p.written(t),
+		"the request's tags are part of the series")
+	result, err := p.acceptAlone(Lines, request(`boil\ er,a=1 f=1 -5`+"\n"+`boil\ er,a=1 f=2 3000000`))
+	require.NoError(t, err)
+	require.Equal(t, "timestamp", result.Errors[0].Field)
+	require.Positive(t, p.pipeline.labels.Len())
 }
