@@ -95,7 +95,7 @@ func newMetrics(factory promauto.Factory) *metrics {
 	lookups := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_ingest_cache_lookups_total",
 		Help: "Total number of cache lookups by cache and result (hit, miss): series (one per series), sources (one per " +
-			"request), labels (one per label of a remote write or of lines).",
+			"request), labels (one per series as the request names it).",
 	}, []string{"cache", "result"})
 	m.resolver = resolve.Metrics{
 		Created: counter(
@@ -125,7 +125,7 @@ func (p *Pipeline) registerGauges(factory promauto.Factory) {
 		func() float64 { return float64(p.inFlight.Limit()) },
 	)
 	const entries = "livegraph_ingest_cache_entries"
-	const entriesHelp = "Number of cached series, sources and Prometheus label sets, by cache."
+	const entriesHelp = "Number of cached series, sources and labels, by cache. A label is a series as a producer names it."
 	gauge(
 		entries, entriesHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.resolver.SeriesLen()) },
 	)

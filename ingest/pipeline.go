@@ -47,6 +47,9 @@ type Deps struct {
 	FingerprintKey [16]byte                   // key of the installation
 	Limits         Limits
 	CacheSize      int                   // maximum number of cached series; default 2,000,000
+	// LabelCacheBytes is the approximate size of the cache of labels; default 64 MiB, for 130,000
+	// labels or more.
+	LabelCacheBytes int
 	Metrics        prometheus.Registerer // nil: metrics are not registered
 	Tracing        trace.TracerProvider  // nil: the stages of requests are not traced
 }
@@ -94,13 +97,14 @@ func New(deps Deps) *Pipeline {
 	orDefault(&deps.Limits.InFlightBytes, 128<<20)
 	orDefault(&deps.Limits.ProduceTimeout, 5*time.Second)
 	orDefault(&deps.CacheSize, 2_000_000)
+	orDefault(&deps.LabelCacheBytes, 64<<20)
 	p := &Pipeline{
 		deps:     deps,
 		tracer:   tracing.New(deps.Tracing, "ingest"),
 		inFlight: budget.New(deps.Limits.InFlightBytes),
 		parsing:  newQueue(deps.Limits.InFlightBytes/parsingDivisor, runtime.GOMAXPROCS(0)+1, deps.Limits.ProduceTimeout),
 		parsed:   newQueue(deps.Limits.InFlightBytes/parsedDivisor, 0, deps.Limits.ProduceTimeout),
-		labels:   block.NewLabelCache(block.LabelCacheBytes),
+		labels:   block.NewLabelCache(deps.LabelCacheBytes),
 		workPool: bufferpool.New[*work](pooledBytes, pooledTime),
 	}
 	factory := promauto.With(deps.Metrics)

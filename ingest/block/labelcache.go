@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// LabelCacheBytes is the approximate size of the cache, for 130,000 labels or more.
-	LabelCacheBytes  = 64 << 20
 	labelCacheShards = 32
 	// cachedLabelBytes is the approximate size of an entry without its strings.
 	cachedLabelBytes = 320

@@ -167,6 +167,7 @@ func differ(want, got map[int]*timeseries.Points) string {
 
 var rollupFunctions = []timeseries.Function{
 	timeseries.Avg, timeseries.Min, timeseries.Max, timeseries.Sum, timeseries.Count, timeseries.First, timeseries.Last,
+	timeseries.StdDev,
 }
 
 func TestRollupsAnswerWhereTheyHoldAndPointsTheRest(t *testing.T) {

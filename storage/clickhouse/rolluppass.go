@@ -231,7 +231,18 @@ func (w window) condition() string {
 	return fmt.Sprintf("%s AND ts >= %s AND ts < %s", w.series, TimeExpression(w.from), TimeExpression(w.to))
 }
 
-const rollupColumns = "(series, ts, points, total, lowest, highest, first, last, first_us, last_us, version)"
+const rollupColumns = "(series, ts, points, total, lowest, highest, first, last, first_us, last_us, increase, spread, version)"
+
+// The increase of a row is the sum of the steps between its consecutive points, as of a counter; see
+// timeseries.Delta. That of an hour is the sum of those of its minutes and of the steps between them.
+// The spread is the sum of the squared distances of the values from their mean.
+const (
+	minuteIncrease = `arraySum((a, b) -> if(b.2 >= a.2, b.2 - a.2, b.2),
+				arrayPopBack(arraySort(groupArray((toUnixTimestamp64Micro(ts), value))) AS rows), arrayPopFront(rows))`
+	hourIncrease = `sum(increase) + arraySum((a, b) -> if(b.2 >= a.3, b.2 - a.3, b.2),
+				arrayPopBack(arraySort(groupArray((toUnixTimestamp64Micro(ts), first, last))) AS rows), arrayPopFront(rows))`
+	minuteSpread = `varPopStable(value) * count()`
+)
 
 // compute writes the rollups of a window: minutes from points, then hours from minutes. If
 // points may have been deleted, it first writes empty rows for the minutes and hours that no
@@ -250,7 +261,8 @@ func (r *passRun) compute(ctx context.Context, w window) (took time.Duration, er
 		SELECT series, `+startOf("Minute")+` AS bucket,
 			toUInt32(count()), sum(value), min(value), max(value), argMin(value, ts), argMax(value, ts),
 			toUInt32(toUnixTimestamp64Micro(min(ts)) - toUnixTimestamp64Micro(bucket)),
-			toUInt32(toUnixTimestamp64Micro(max(ts)) - toUnixTimestamp64Micro(bucket)), %d
+			toUInt32(toUnixTimestamp64Micro(max(ts)) - toUnixTimestamp64Micro(bucket)), `+minuteIncrease+`,
+			`+minuteSpread+`, %d
 		FROM points FINAL PREWHERE `+where+` GROUP BY series, bucket`)
 	if err != nil {
 		return 0, err
@@ -269,9 +281,17 @@ func (r *passRun) compute(ctx context.Context, w window) (took time.Duration, er
 		SELECT series, `+startOf("Hour")+` AS bucket,
 			toUInt32(sum(points)), sum(total), min(lowest), max(highest), argMin(first, ts), argMax(last, ts),
 			toUInt32(min(toUnixTimestamp64Micro(ts) + first_us) - toUnixTimestamp64Micro(bucket)),
-			toUInt32(max(toUnixTimestamp64Micro(ts) + last_us) - toUnixTimestamp64Micro(bucket)), %d
+			toUInt32(max(toUnixTimestamp64Micro(ts) + last_us) - toUnixTimestamp64Micro(bucket)), `+hourIncrease+`,
+			`+MergeSpread("points", "total", "spread")+`, %d
 		FROM rollup_1m FINAL PREWHERE `+where+` WHERE points > 0 GROUP BY series, bucket`)
 	return time.Since(began), err
+}
+
+// MergeSpread returns the expression for the spread of the values of several rows, each of which has
+// the number, the sum and the spread of its values in the given columns.
+func MergeSpread(count, total, spread string) string {
+	return fmt.Sprintf("sum(%[3]s) + arraySum((count_, mean_) -> count_ * pow(mean_ - sum(%[2]s) / sum(%[1]s), 2),"+
+		" groupArray(%[1]s), groupArray(%[2]s / %[1]s))", count, total, spread)
 }
 
 // startOf returns the expression for the start of the minute or hour of a time. Times are in
@@ -281,7 +301,7 @@ func startOf(unit string) string { return "toDateTime64(toStartOf" + unit + "(ts
 // emptyRows returns the query for rows without points that replace rows of a table, except for
 // those that existing, a query of series and ts, returns.
 func emptyRows(table, where, existing string) string {
-	return `SELECT series, ts, 0, 0, 0, 0, 0, 0, 0, 0, %d FROM ` + table + ` FINAL PREWHERE ` + where +
+	return `SELECT series, ts, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, %d FROM ` + table + ` FINAL PREWHERE ` + where +
 		` WHERE points > 0 AND (series, ts) NOT IN (` + existing + `)`
 }
 

@@ -93,7 +93,8 @@ func (b *builder) pointRoutes(bodies *request.Budget, idempotencyKeys *idempoten
 	pipeline := ingest.New(ingest.Deps{
 		Sources: b.Postgres, Registry: b.Postgres, Retention: b.Postgres, Log: b.Kafka, Routes: routes,
 		FingerprintKey: b.Installation.FingerprintKey,
-		CacheSize:      b.Config.Ingest.SeriesCacheSize, Metrics: b.Metrics, Tracing: b.Tracing,
+		CacheSize:      b.Config.Ingest.SeriesCacheSize, LabelCacheBytes: b.Config.Ingest.LabelCacheBytes,
+		Metrics: b.Metrics, Tracing: b.Tracing,
 		Limits: ingest.Limits{
 			MaxPoints: b.Config.Ingest.MaxPoints, InFlightBytes: b.Config.Ingest.InFlightBytes,
 			ProduceTimeout: b.Config.Ingest.ProduceTimeout,

@@ -83,6 +83,7 @@ func (c *Config) validateAboveZero(invalid func(setting, format string, args ...
 		"points-batch-bytes":        int64(c.Points.BatchBytes),
 		"points-fetch-bytes":        int64(c.Points.FetchBytes),
 		"ingest-series-cache-size":  int64(c.Ingest.SeriesCacheSize),
+		"ingest-label-cache-bytes":  int64(c.Ingest.LabelCacheBytes),
 		"api-max-connections":       int64(c.API.MaxConnections),
 		"api-max-requests":          int64(c.API.MaxRequests),
 		"api-max-public":            int64(c.API.MaxPublic),

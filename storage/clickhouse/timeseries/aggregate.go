@@ -144,8 +144,7 @@ func (r *Reader) Aggregate(ctx context.Context, q AggregateQuery) (found map[int
 	if len(counters) == 0 {
 		return r.aggregatePlain(ctx, &q, plain)
 	}
-	statement := func(how reading) string { return q.counterStatement(counters, how) }
-	increases, more, err := r.aggregate(ctx, &q, counters, statement, q.counterRange().parameters())
+	increases, more, err := r.aggregateCounters(ctx, &q, counters)
 	if len(plain) == 0 || more || err != nil {
 		return increases, more, err
 	}
@@ -158,28 +157,60 @@ func (r *Reader) Aggregate(ctx context.Context, q AggregateQuery) (found map[int
 func (r *Reader) aggregatePlain(
 	ctx context.Context, q *AggregateQuery, requested []Function,
 ) (found map[int]*Points, more bool, err error) {
-	statement, err := r.statementFor(ctx, q, requested)
+	plan, err := r.plan(ctx, q, requested)
 	if err != nil {
 		return nil, false, err
 	}
-	return r.aggregate(ctx, q, requested, statement, q.Range.parameters())
+	return r.aggregateBy(ctx, q, requested, plan, q.statementFor, q.Range.parameters())
+}
+
+// aggregateCounters returns the functions of counters.
+func (r *Reader) aggregateCounters(
+	ctx context.Context, q *AggregateQuery, requested []Function,
+) (found map[int]*Points, more bool, err error) {
+	plan, err := r.counterPlan(ctx, q, requested)
+	if err != nil {
+		return nil, false, err
+	}
+	return r.aggregateBy(ctx, q, requested, plan, q.counterStatement, q.counterRange().parameters())
+}
+
+// aggregateBy runs the statement for a plan, which may be nil. If rollups were computed before they
+// had a requested column, it reads points instead.
+func (r *Reader) aggregateBy(
+	ctx context.Context, q *AggregateQuery, requested []Function, plan *rollupPlan,
+	statement func([]Function, *rollupPlan, reading) string, parameters ch.Parameters,
+) (found map[int]*Points, more bool, err error) {
+	for {
+		source := clickhouse.SourcePoints
+		if plan != nil {
+			source = plan.table
+		}
+		r.db.CountAggregate(source)
+		rows, err := r.aggregate(
+			ctx, q, requested, func(how reading) string { return statement(requested, plan, how) }, parameters,
+		)
+		if err != nil {
+			return nil, false, err
+		}
+		if plan == nil || !rows.lacking {
+			return rows.found, rows.remaining < 0, nil
+		}
+		plan = nil
+	}
 }
 
 // aggregate runs a statement that returns a row for each group and bucket, with a column
 // for each requested function. The other functions of the query have no value.
 func (r *Reader) aggregate(
 	ctx context.Context, q *AggregateQuery, requested []Function, statement func(reading) string, parameters ch.Parameters,
-) (found map[int]*Points, more bool, err error) {
-	var rows *aggregateRows
+) (rows *aggregateRows, err error) {
 	err = r.untilCertain(func(how reading) (bool, error) {
 		rows = newAggregateRows(q, requested)
 		err := r.db.QueryBlocks(ctx, clickhouse.OpAggregate, statement(how), parameters, rows.columns(), rows.add)
 		return rows.repeated, err
 	})
-	if err != nil {
-		return nil, false, err
-	}
-	return rows.found, rows.remaining < 0, nil
+	return rows, err
 }
 
 func (q *AggregateQuery) statement(requested []Function) string {

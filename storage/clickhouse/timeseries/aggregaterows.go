@@ -11,7 +11,8 @@ import (
 )
 
 // aggregateRows collects the rows of a statement for aggregates: its columns are the group, the
-// bucket, the requested functions, and whether points may be counted several times.
+// bucket, the requested functions, and a set of bits: points may be counted several times (1), and
+// a rollup was computed before it had a requested column (lackingColumn).
 type aggregateRows struct {
 	functions []Function // of the query
 	requested []Function
@@ -21,10 +22,14 @@ type aggregateRows struct {
 	found     map[int]*Points
 	remaining int  // number of rows up to the limit; negative: there are more
 	repeated  bool // points may be counted several times
+	lacking   bool // rollups lack a column
 
 	current uint64  // value of the group of the last row
 	points  *Points // of current; nil: there was no row
 }
+
+// lackingColumn is a bit of the last column; see aggregateRows.
+const lackingColumn = 2
 
 func newAggregateRows(q *AggregateQuery, requested []Function) *aggregateRows {
 	return &aggregateRows{
@@ -52,7 +57,9 @@ func (a *aggregateRows) isText(f Function) bool { return a.isString && f.Returns
 // add adds the rows of a block, which are ordered by group. It adds no rows beyond the limit.
 func (a *aggregateRows) add(b *native.Block) error {
 	groups, buckets := b.UInt64(0), b.Int64(1)
-	a.repeated = a.repeated || slices.Contains(b.UInt8(2+len(a.requested)), 1)
+	for _, state := range b.UInt8(2 + len(a.requested)) {
+		a.repeated, a.lacking = a.repeated || state&1 != 0, a.lacking || state&lackingColumn != 0
+	}
 	if a.remaining -= len(groups); a.remaining < 0 || a.repeated {
 		return nil
 	}

@@ -1,9 +1,12 @@
 package timeseries
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
 // Delta and Rate are functions of counters: values that increase, and sometimes restart
@@ -51,36 +54,71 @@ func (q *AggregateQuery) counterRange() Range {
 	return r
 }
 
+// counterPlan returns the part of counterRange that is read from rollups, nil if there is none.
+func (r *Reader) counterPlan(ctx context.Context, q *AggregateQuery, requested []Function) (*rollupPlan, error) {
+	read := *q
+	read.Range = q.counterRange()
+	p, err := r.plan(ctx, &read, requested)
+	if p == nil || err != nil {
+		return nil, err
+	}
+	if start := q.Range.FromUS; mod(start, p.unit) != 0 && start > p.from && start < p.to {
+		p.divided = start - mod(start, p.unit)
+	}
+	return p, nil
+}
+
+// counterColumns are the columns of the rows that steps are computed from. Each row is a point, or
+// the consecutive points of a minute or an hour.
+var counterColumns = []rollupColumn{firstColumn, firstAtColumn, lastColumn, lastAtColumn, increaseColumn}
+
+// counterRows returns a statement for these rows.
+func (q *AggregateQuery) counterRows(p *rollupPlan, how reading) string {
+	table := "points"
+	if how == onlyCurrent || q.PointsOnly {
+		table = "points FINAL"
+	}
+	read := *q
+	read.Range = q.counterRange()
+	if p == nil {
+		p = &rollupPlan{from: read.Range.FromUS, to: read.Range.ToUS, pointSeries: q.Series}
+	}
+	return strings.Join(p.subqueries(&read, counterColumns, func(series []uint64, where string) string {
+		return pointRows(counterColumns, table,
+			"series IN ("+clickhouse.IDArray(series)+") AND "+where+read.Range.hiddenCondition("WHERE"))
+	}), " UNION ALL ")
+}
+
 // counterStatement returns the statement for functions of counters, which reads counterRange.
-// It joins each point with the previous one of its series, and sums the steps of each series
-// and bucket. A step between two rows of one time shows that a point has several rows.
-func (q *AggregateQuery) counterStatement(requested []Function, how reading) string {
-	read := q.counterRange()
-	with, bucket := q.bucketSQL("us")
-	points := fmt.Sprintf(
-		"SELECT series, toUnixTimestamp64Micro(ts) AS us, value FROM (%s)", q.storedPoints(&read, how),
-	)
+// It joins each row with the previous one of its series, and sums the steps between and within
+// the rows of each series and bucket. A row that does not begin after the end of the previous one
+// shows that a point has several rows.
+func (q *AggregateQuery) counterStatement(requested []Function, p *rollupPlan, how reading) string {
+	with, bucket := q.bucketSQL("head_at")
 	steps := fmt.Sprintf(`
-		SELECT series, us, value, lagInFrame(value, 1, nan) OVER w AS prior, lagInFrame(us, 1, us) OVER w AS since
-		FROM (%s) WINDOW w AS (PARTITION BY series ORDER BY us ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)`, points)
-	bucketed := fmt.Sprintf(`SELECT series, us, value, prior, since, toUInt8(us = since AND NOT isNaN(prior)) AS again,
-			%s%s AS bucket
-		FROM (%s) WHERE us >= %d OR again`, with, bucket, steps, q.Range.FromUS)
+		SELECT series, head, head_at, tail_at, increase, uncertain, lagInFrame(tail, 1, nan) OVER w AS prior,
+			lagInFrame(tail_at, 1, head_at) OVER w AS since
+		FROM (%s) WINDOW w AS (PARTITION BY series ORDER BY head_at ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)`,
+		q.counterRows(p, how))
+	bucketed := fmt.Sprintf(`
+		SELECT series, tail_at, since, increase + multiIf(isNaN(prior), 0, head >= prior, head - prior, head) AS step,
+			toUInt8(head_at <= since AND NOT isNaN(prior)) AS again, uncertain, %s%s AS bucket
+		FROM (%s) WHERE head_at >= %d OR again`, with, bucket, steps, q.Range.FromUS)
 	increases := fmt.Sprintf(`
-		SELECT series, bucket, sum(multiIf(isNaN(prior), 0, value >= prior, value - prior, value)) AS increase,
-			(max(us) - min(since)) / 1e6 AS seconds, seconds > 0 AS known, max(again) AS uncertain
+		SELECT series, bucket, sum(step) AS rise, (max(tail_at) - min(since)) / 1e6 AS seconds, seconds > 0 AS known,
+			toUInt8(max(again) + max(uncertain)) AS state
 		FROM (%s) GROUP BY series, bucket`, bucketed)
 	// A group of one series already has one row for each bucket.
-	sum, repeated, grouped := ", if(known, %s, nan) AS answer%d", "uncertain", ""
+	sum, repeated, grouped := ", if(known, %s, nan) AS answer%d", "state", ""
 	if q.multiSeries {
-		sum, repeated = ", if(max(known), sumIf(%s, known), nan) AS answer%d", "max(uncertain)"
+		sum, repeated = ", if(max(known), sumIf(%s, known), nan) AS answer%d", "max(state)"
 		grouped = "GROUP BY grp, bucket"
 	}
 	var columns strings.Builder
 	for i, f := range requested {
-		value := "increase"
+		value := "rise"
 		if f == Rate {
-			value = "increase / seconds"
+			value = "rise / seconds"
 		}
 		fmt.Fprintf(&columns, sum, value, i)
 	}

@@ -34,11 +34,7 @@ const maxHashedRows = 1_000_000
 func (q *AggregateQuery) pointsStatement(columns []rollupColumn, series []uint64, where string, how reading) string {
 	condition := "series IN (" + clickhouse.IDArray(series) + ") AND " + where + q.Range.hiddenCondition("WHERE")
 	if how == onlyCurrent {
-		list := "series, toUnixTimestamp64Micro(ts) AS us"
-		for _, c := range columns {
-			list += ", " + c.point + " AS " + c.name
-		}
-		return "SELECT " + list + ", toUInt8(0) AS uncertain FROM points FINAL PREWHERE " + condition
+		return pointRows(columns, "points FINAL", condition)
 	}
 	key := "part"
 	if q.Grid != nil {
@@ -61,6 +57,15 @@ func (q *AggregateQuery) pointsStatement(columns []rollupColumn, series []uint64
 	return fmt.Sprintf(`
 		SELECT series, min(part_from) AS us%s, toUInt8(maxIntersections(part_from, part_to + 1) > 1) AS uncertain
 		FROM (SELECT *, %s%s AS bucket FROM (%s)) GROUP BY series, bucket`, parts.String(), with, bucket, byPart)
+}
+
+// pointRows returns the statement that reads a row for each stored point, or row of a point.
+func pointRows(columns []rollupColumn, table, condition string) string {
+	list := "series, toUnixTimestamp64Micro(ts) AS us"
+	for _, c := range columns {
+		list += ", " + c.point + " AS " + c.name
+	}
+	return "SELECT " + list + ", toUInt8(0) AS uncertain FROM " + table + " PREWHERE " + condition
 }
 
 // settings returns the settings of a statement, preceded by their keyword. If the result has few rows,

@@ -39,6 +39,7 @@ type rollupPlan struct {
 	table        string
 	unit         int64        // duration of a row of the table, in microseconds
 	from, to     int64        // range that is read from rollups, in microseconds
+	divided      int64        // start of a row that is not read because a bucket begins within it; 0: none
 	rollupSeries []uint64     // series that are read from rollups
 	pointSeries  []uint64     // series that are read from points
 	markedHours  []seriesHour // of rollupSeries; read from points
@@ -140,7 +141,7 @@ func (q *AggregateQuery) rollupTable(requested []Function) (table string, unit i
 func (q *AggregateQuery) canUseRollups(requested []Function) bool {
 	return !q.IsString && !slices.ContainsFunc(requested, func(f Function) bool {
 		_, ok := rollupExpressions[f]
-		return !ok
+		return !ok && !f.isCounter()
 	})
 }
 

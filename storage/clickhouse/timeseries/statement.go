@@ -1,7 +1,6 @@
 package timeseries
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,6 +26,11 @@ var (
 	lastAtColumn = rollupColumn{
 		"tail_at", "toUnixTimestamp64Micro(ts) + last_us", "toUnixTimestamp64Micro(ts)", "max(at)", "max(part_to)",
 	}
+	increaseColumn = rollupColumn{name: "increase", rollup: "increase", point: "toFloat64(0)"}
+	spreadColumn   = rollupColumn{
+		"spread", "spread", "toFloat64(0)", "varPopStable(value) * count()",
+		clickhouse.MergeSpread("part_n", "part_total", "part_spread"),
+	}
 )
 
 // rollupExpressions are the functions that can be computed from rollups. Other functions
@@ -40,6 +44,10 @@ var rollupExpressions = map[Function]rollupExpression{
 	Max:   {"max(highest)", "highest", []rollupColumn{highestColumn}},
 	First: {"argMin(head, FIRST)", "head", []rollupColumn{firstColumn, firstAtColumn}},
 	Last:  {"argMax(tail, LAST)", "tail", []rollupColumn{lastColumn, lastAtColumn}},
+	StdDev: {
+		"sqrt((" + clickhouse.MergeSpread("n", "total", "spread") + ") / (sum(n) - 1))", "sqrt(spread / (n - 1))",
+		[]rollupColumn{totalColumn, countColumn, spreadColumn},
+	},
 }
 
 // rollupExpression is the SQL of a function over columns.
@@ -72,29 +80,19 @@ func (r *Reader) untilCertain(run func(reading) (repeated bool, err error)) erro
 	return err
 }
 
-// statementFor returns a function that returns the statement for functions. The statement reads
-// rollups where they yield the same result, and points otherwise.
-func (r *Reader) statementFor(
-	ctx context.Context, q *AggregateQuery, requested []Function,
-) (func(reading) string, error) {
-	p, err := r.plan(ctx, q, requested)
-	if err != nil {
-		return nil, err
-	}
-	if p != nil {
-		r.db.CountAggregate(p.table)
-	} else {
-		r.db.CountAggregate(clickhouse.SourcePoints)
-		if q.PointsOnly || !q.canUseRollups(requested) {
-			return func(reading) string { return q.statement(requested) }, nil
+// statementFor returns the statement for functions. It reads the rollups of the plan, which may be
+// nil, and points otherwise.
+func (q *AggregateQuery) statementFor(requested []Function, p *rollupPlan, how reading) string {
+	if p == nil {
+		if q.PointsOnly || how == onlyCurrent || !q.canUseRollups(requested) {
+			return q.statement(requested)
 		}
 		p = &rollupPlan{from: q.Range.FromUS, to: q.Range.ToUS, pointSeries: q.Series}
 	}
-	return func(how reading) string { return p.statement(q, requested, how) }, nil
+	return p.statement(q, requested, how)
 }
 
-// statement returns a statement with the columns grp and bucket, one column for each function, and
-// repeated, which is 1 if a point may be counted several times.
+// statement returns a statement with the columns of aggregateRows.
 func (p *rollupPlan) statement(q *AggregateQuery, requested []Function, how reading) string {
 	var columns []rollupColumn
 	var multiRow, singleRow strings.Builder
@@ -113,7 +111,9 @@ func (p *rollupPlan) statement(q *AggregateQuery, requested []Function, how read
 			}
 		}
 	}
-	subqueries := p.subqueries(q, columns, how)
+	subqueries := p.subqueries(q, columns, func(series []uint64, where string) string {
+		return q.pointsStatement(columns, series, where, how)
+	})
 	from := "(" + q.groupedStatement(subqueries, multiRow.String()) + ")"
 	if how == byPart && len(subqueries) == 1 && !q.multiSeries && len(p.rollupSeries) == 0 { // its rows are buckets
 		with, bucket := q.bucketSQL("us")
@@ -157,29 +157,42 @@ func (p *rollupPlan) rowsAreBuckets(q *AggregateQuery) bool {
 }
 
 // subqueries returns statements that each read a part of the rows of the result, with the columns
-// series, us, those given, and uncertain: 1 if a point may be counted several times. The first one
-// reads the rollup, if the plan has one. No point is in two of them.
-func (p *rollupPlan) subqueries(q *AggregateQuery, columns []rollupColumn, how reading) (subqueries []string) {
+// series, us, those given, and uncertain: bits as in the last column of aggregateRows. The first one
+// reads the rollup, if the plan has one. readPoints returns a statement for points. No point is in
+// two of the statements.
+func (p *rollupPlan) subqueries(
+	q *AggregateQuery, columns []rollupColumn, readPoints func(series []uint64, where string) string,
+) (subqueries []string) {
 	points := func(series []uint64, where string) {
-		subqueries = append(subqueries, q.pointsStatement(columns, series, where, how))
+		subqueries = append(subqueries, readPoints(series, where))
 	}
 	between := func(from, to int64) string {
 		return "ts >= " + clickhouse.TimeExpression(from) + " AND ts < " + clickhouse.TimeExpression(to)
 	}
 	inner, rollupOnly, kept := between(p.from, p.to), p.rollupCondition(), q.Range.KeptFrom
 	if len(p.rollupSeries) > 0 {
-		row := "series, toUnixTimestamp64Micro(ts) AS us"
+		row, uncertain := "series, toUnixTimestamp64Micro(ts) AS us", "toUInt8(0)"
 		for _, c := range columns {
 			row += ", " + c.rollup + " AS " + c.name
+			if c == spreadColumn || c == increaseColumn { // NaN if they did not exist yet
+				uncertain = fmt.Sprintf("toUInt8(%d * isNaN(%s))", lackingColumn, c.name)
+			}
 		}
 		rollup := fmt.Sprintf(
-			"SELECT %s, toUInt8(0) AS uncertain FROM %s FINAL PREWHERE series IN (%s) AND %s WHERE points > 0",
-			row, p.table, clickhouse.IDArray(p.rollupSeries), inner+rollupOnly,
+			"SELECT %s, %s AS uncertain FROM %s FINAL PREWHERE series IN (%s) AND %s WHERE points > 0",
+			row, uncertain, p.table, clickhouse.IDArray(p.rollupSeries), inner+rollupOnly,
 		)
+		unmarked := ""
 		if len(p.markedHours) > 0 {
-			rollup += " AND " + hourExpression + " NOT IN (" + hourList(p.markedHours) + ")"
+			unmarked = " AND " + hourExpression + " NOT IN (" + hourList(p.markedHours) + ")"
 		}
-		subqueries = append(subqueries, rollup)
+		if p.divided != 0 {
+			rollup += " AND ts != " + clickhouse.TimeExpression(p.divided)
+		}
+		subqueries = append(subqueries, rollup+unmarked)
+		if p.divided != 0 {
+			points(p.rollupSeries, between(p.divided, p.divided+p.unit)+rollupOnly+unmarked)
+		}
 	}
 	if q.Range.FromUS < p.from {
 		points(q.Series, between(q.Range.FromUS, p.from)+kept.condition(q.Series, q.Range.FromUS))

@@ -90,7 +90,10 @@ func (r *Reader) statsStatement(
 		}, nil
 	}
 	return func(how reading) string {
-		subqueries := p.subqueries(q, []rollupColumn{firstAtColumn, lastAtColumn, countColumn}, how)
+		columns := []rollupColumn{firstAtColumn, lastAtColumn, countColumn}
+		subqueries := p.subqueries(q, columns, func(series []uint64, where string) string {
+			return q.pointsStatement(columns, series, where, how)
+		})
 		return fmt.Sprintf(`
 			SELECT series, toInt64(min(head_at)), toInt64(max(tail_at)), toInt64(sum(n)), max(uncertain)
 			FROM (%s) GROUP BY series`, strings.Join(subqueries, " UNION ALL "))
