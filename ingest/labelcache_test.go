@@ -130,8 +130,8 @@ func TestLabelsOfLinesAndJSONThatCameBefore(t *testing.T) {
 func TestCachedLabelsFollowTheirSourceAndKind(t *testing.T) {
 	p := newCachedPipeline()
 	p.pipeline.setSourceTTL(time.Nanosecond)
-	const line, object = `boil\ er,a=1 f=1 1000000`, `{"points":[{"source":"boil er","metric":"f","tags":{"a":"1"},"value":1,
-		"timestamp":1}]}`
+	const line = `boil\ er,a=1 f=1 1000000`
+	const object = `{"points":[{"source":"boil er","metric":"f","tags":{"a":"1"},"value":1,"timestamp":1}]}`
 	other := uuid.New()
 	for _, id := range []uuid.UUID{boiler, other} {
 		clear(p.sources)

@@ -125,7 +125,7 @@ func (p *Pipeline) registerGauges(factory promauto.Factory) {
 		func() float64 { return float64(p.inFlight.Limit()) },
 	)
 	const entries = "livegraph_ingest_cache_entries"
-	const entriesHelp = "Number of cached series, sources and labels, by cache. A label is a series as a producer names it."
+	const entriesHelp = "Number of cached series, sources and labels, by cache. A label is a series as requests name it."
 	gauge(
 		entries, entriesHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.resolver.SeriesLen()) },
 	)

@@ -46,12 +46,12 @@ type Deps struct {
 	Retention      resolve.RetentionDirectory // nil: points of any age are accepted
 	FingerprintKey [16]byte                   // key of the installation
 	Limits         Limits
-	CacheSize      int                   // maximum number of cached series; default 2,000,000
+	CacheSize      int // maximum number of cached series; default 2,000,000
 	// LabelCacheBytes is the approximate size of the cache of labels; default 64 MiB, for 130,000
 	// labels or more.
 	LabelCacheBytes int
-	Metrics        prometheus.Registerer // nil: metrics are not registered
-	Tracing        trace.TracerProvider  // nil: the stages of requests are not traced
+	Metrics         prometheus.Registerer // nil: metrics are not registered
+	Tracing         trace.TracerProvider  // nil: the stages of requests are not traced
 }
 
 // Request is one call of the ingest endpoint.

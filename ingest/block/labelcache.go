@@ -52,10 +52,10 @@ func (e *cachedLabel) matches(form Form, workspace uuid.UUID, t *Tokens) bool {
 		e.source == string(t.Source) && e.byName == t.ByName && e.workspace == workspace
 }
 
-// LabelCache caches the series of labels by the bytes of their tokens, across requests. Producers send the same labels every few seconds, often with
-// one point each, so parsing, sorting, validating, hashing and encoding them would be most of the
-// work. Bytes and workspace are compared in full. A source that was deleted and created again has
-// a new id; its labels are then resolved again.
+// LabelCache caches the series of labels by the bytes of their tokens, across requests. Producers
+// send the same labels every few seconds, often with one point each, so parsing, sorting, validating,
+// hashing and encoding them would be most of the work. Bytes and workspace are compared in full. A
+// source that was deleted and created again has a new id; its labels are then resolved again.
 //
 // As in resolve.seriesCache, a shard has two generations. A full generation is kept for a minimum
 // time. Otherwise, if the cache were too small for all labels, each label would be evicted before

@@ -41,7 +41,7 @@ func TestCountersAreReadFromRollups(t *testing.T) {
 	require.False(t, more)
 	require.Greater(t, r.reads("rollup_1h"), before)
 	require.Len(t, found[0].TS, 13)
-	require.InDelta(t, 10, found[0].Columns[0].Numbers[0], 1e-9, "from the point before the range to the last one before t0")
+	require.InDelta(t, 10, found[0].Columns[0].Numbers[0], 1e-9, "up to the last point before t0")
 	for _, delta := range found[0].Columns[0].Numbers[1:] { // the value falls to 0 at a restart, which adds nothing
 		require.Contains(t, []float64{59, 60}, delta)
 	}

@@ -231,7 +231,8 @@ func (w window) condition() string {
 	return fmt.Sprintf("%s AND ts >= %s AND ts < %s", w.series, TimeExpression(w.from), TimeExpression(w.to))
 }
 
-const rollupColumns = "(series, ts, points, total, lowest, highest, first, last, first_us, last_us, increase, spread, version)"
+const rollupColumns = "(series, ts, points, total, lowest, highest, first, last, first_us, last_us, increase, spread," +
+	" version)"
 
 // The increase of a row is the sum of the steps between its consecutive points, as of a counter; see
 // timeseries.Delta. That of an hour is the sum of those of its minutes and of the steps between them.

@@ -85,12 +85,3 @@ func (q *AggregateQuery) maxRows() int {
 	}
 	return len(q.Series) * q.Grid.Count(q.Range.FromUS, q.Range.ToUS, maxHashedRows)
 }
-
-// storedPoints returns a statement for the points of the query in a range. By part, it returns all
-// rows of a point.
-func (q *AggregateQuery) storedPoints(r *Range, how reading) string {
-	if how == onlyCurrent || q.PointsOnly {
-		return currentPoints(q.table(), q.Series, r)
-	}
-	return selectPoints(q.table(), q.Series, r)
-}

@@ -8,7 +8,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// For statements on few rows, Postgres plans each execution anew, because the plan for the actual
+// For statements on few rows, Postgres plans each execution again, because the plan for the actual
 // arrays seems cheaper than a generic one. Planning takes longer than executing them. So the
 // transactions of small groups use generic plans.
 //
