@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -37,19 +36,40 @@ func newPlan(perMinute, perDay *int64) ratelimit.Plan {
 // draft-ietf-httpapi-ratelimit-headers-10 report both windows.
 func setLimitHeaders(h http.Header, status *ratelimit.Status) {
 	nearest, minute, day := status.Effective(), &status.Minute, &status.Day
-	h.Set("X-RateLimit-Limit", strconv.FormatInt(nearest.Limit, 10))
-	h.Set("X-RateLimit-Remaining", strconv.FormatInt(nearest.Remaining, 10))
-	h.Set("X-RateLimit-Reset", strconv.FormatInt(nearest.Reset.Unix(), 10))
-	h.Set("RateLimit-Policy", formatPolicy(minute)+", "+formatPolicy(day))
-	h.Set("RateLimit", formatRemaining(minute)+", "+formatRemaining(day))
+	// Each response has these headers, so they are set by their canonical names and formatted without fmt.
+	values := [...]string{
+		strconv.FormatInt(nearest.Limit, 10), strconv.FormatInt(nearest.Remaining, 10),
+		strconv.FormatInt(nearest.Reset.Unix(), 10),
+		formatWindows(minute, day, "q", "w", func(w *ratelimit.Window) (int64, time.Duration) { return w.Limit, w.Length }),
+		formatWindows(minute, day, "r", "t", func(w *ratelimit.Window) (int64, time.Duration) { return w.Remaining, w.Wait }),
+	}
+	for i, name := range limitHeaders {
+		h[name] = values[i : i+1 : i+1]
+	}
 }
 
-func formatPolicy(w *ratelimit.Window) string {
-	return fmt.Sprintf(`"%s";q=%d;w=%d`, w.Name, w.Limit, seconds(w.Length))
+// limitHeaders are the canonical names of the rate limit headers.
+var limitHeaders = [...]string{
+	http.CanonicalHeaderKey("X-RateLimit-Limit"), http.CanonicalHeaderKey("X-RateLimit-Remaining"),
+	http.CanonicalHeaderKey("X-RateLimit-Reset"), http.CanonicalHeaderKey("RateLimit-Policy"),
+	http.CanonicalHeaderKey("RateLimit"),
 }
 
-func formatRemaining(w *ratelimit.Window) string {
-	return fmt.Sprintf(`"%s";r=%d;t=%d`, w.Name, w.Remaining, seconds(w.Wait))
+// formatWindows returns the list of two windows, each with a number of requests and a duration as parameters.
+func formatWindows(
+	minute, day *ratelimit.Window, number, duration string, of func(*ratelimit.Window) (int64, time.Duration),
+) string {
+	list := make([]byte, 0, 64)
+	for i, w := range [...]*ratelimit.Window{minute, day} {
+		if i > 0 {
+			list = append(list, ", "...)
+		}
+		requests, length := of(w)
+		list = append(append(append(list, '"'), w.Name...), '"', ';')
+		list = strconv.AppendInt(append(append(list, number...), '='), requests, 10)
+		list = strconv.AppendInt(append(append(append(list, ';'), duration...), '='), seconds(length), 10)
+	}
+	return string(list)
 }
 
 // seconds rounds up, so that a client that waits for this time does not retry too early.

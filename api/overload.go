@@ -74,8 +74,14 @@ func newConcurrencyLimiter(cfg *config.API, registerer prometheus.Registerer) *c
 			"--api-max-requests, --api-max-writes or --api-max-public.",
 	}, []string{"kind"})
 	for work := range limits {
-		c.active[work] = new(atomic.Int64)
+		active := new(atomic.Int64)
+		c.active[work] = active
 		c.refused.WithLabelValues(workLabel(work))
+		promauto.With(registerer).NewGaugeFunc(prometheus.GaugeOpts{
+			Name:        "livegraph_http_requests_admitted",
+			Help:        "Number of requests being handled that count against the limit of their kind.",
+			ConstLabels: prometheus.Labels{"kind": workLabel(work)},
+		}, func() float64 { return float64(active.Load()) })
 	}
 	for _, work := range []route.Work{route.ServesFiles, route.LogsIn} {
 		c.perCaller[work] = &callerCounts{

@@ -87,13 +87,17 @@ func memoryInUse() int64 {
 	return int64(stats.HeapAlloc + stats.StackInuse)
 }
 
-func gauge(t *testing.T, registry *prometheus.Registry, name string) float64 {
+// gauge returns the sum of a gauge over all labels.
+func gauge(t *testing.T, registry *prometheus.Registry, name string) (sum float64) {
 	t.Helper()
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	for _, family := range families {
 		if family.GetName() == name {
-			return family.GetMetric()[0].GetGauge().GetValue()
+			for _, m := range family.GetMetric() {
+				sum += m.GetGauge().GetValue()
+			}
+			return sum
 		}
 	}
 	t.Fatalf("no metric %s", name)
@@ -307,7 +311,7 @@ func TestRequestsWithoutAKeyAreBoundedInNumberAndByAddress(t *testing.T) {
 	}
 	hanging := func(n float64) {
 		require.Eventually(t, func() bool {
-			return gauge(t, registry, "livegraph_http_requests_in_flight") == n
+			return gauge(t, registry, "livegraph_http_requests_admitted") == n
 		}, time.Minute, 5*time.Millisecond)
 	}
 	var open []net.Conn

@@ -13,7 +13,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,6 +24,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/test/testenv"
@@ -404,6 +407,7 @@ func TestTheEmbedderIsStartedWhereItIsWanted(t *testing.T) {
 			require.Len(t, engines.Processes(), c.processes)
 			if c.processes == 1 {
 				embed(t, engines.Addresses().EmbedderURL, "pump")
+				requireBulkYields(t, engines.Processes()[0].PID())
 			} else {
 				require.Equal(t, configured, engines.Addresses())
 			}
@@ -411,6 +415,24 @@ func TestTheEmbedderIsStartedWhereItIsWanted(t *testing.T) {
 			requireNoProcesses(t, dir, 0)
 		})
 	}
+}
+
+// requireBulkYields requires that one thread of the embedder, that of passages, has a lower priority.
+func requireBulkYields(t *testing.T, pid int) {
+	t.Helper()
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	require.NoError(t, err)
+	usual, err := unix.Getpriority(unix.PRIO_PROCESS, pid) // 20 less the niceness
+	require.NoError(t, err)
+	yielding := 0
+	for _, thread := range threads {
+		id, err := strconv.Atoi(thread.Name())
+		require.NoError(t, err)
+		if raw, err := unix.Getpriority(unix.PRIO_PROCESS, id); err == nil && raw == usual-5 { // it may have ended
+			yielding++
+		}
+	}
+	require.Equal(t, 1, yielding)
 }
 
 func TestTheEmbedderStartsAndEndsBesideEnginesThatRun(t *testing.T) {

@@ -33,10 +33,11 @@ class Job:
 
 
 class Lane:
-    """One queue and the thread that empties it."""
+    """One queue and the thread that empties it. The thread may be of lower priority, so
+    that it yields the processors to whatever else has work."""
 
-    def __init__(self, name, model, batch, limit):
-        self.model, self.batch, self.limit = model, batch, limit
+    def __init__(self, name, model, batch, limit, niceness=0):
+        self.model, self.batch, self.limit, self.niceness = model, batch, limit, niceness
         self.changed = threading.Condition()
         self.jobs = collections.deque()
         self.waiting = 0  # texts
@@ -53,6 +54,8 @@ class Lane:
 
     def run(self):
         try:
+            if self.niceness:
+                os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0) + self.niceness)
             while True:
                 with self.changed:
                     self.changed.wait_for(lambda: self.jobs)
