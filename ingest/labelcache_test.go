@@ -118,7 +118,7 @@ func TestLabelsOfLinesAndJSONThatCameBefore(t *testing.T) {
 		p := newCachedPipeline()
 		for range rapid.IntRange(2, 4).Draw(t, "requests") {
 			if rapid.Bool().Draw(t, "lines") {
-				requireAgreementOnLinesBy(t, p, (&lineWriter{t: t}).request(), "")
+				_ = requireAgreementOnLinesBy(t, p, (&lineWriter{t: t}).request(), "")
 				continue
 			}
 			body := []byte((&writer{t: t}).request())
@@ -157,5 +157,10 @@ func TestCachedLabelsFollowTheirSourceAndKind(t *testing.T) {
 	result, err := p.acceptAlone(Lines, request(`boil\ er,a=1 f=1 -5`+"\n"+`boil\ er,a=1 f=2 3000000`))
 	require.NoError(t, err)
 	require.Equal(t, "timestamp", result.Errors[0].Field)
+	for _, value := range []string{"x", `"open`} {
+		result, err = p.acceptAlone(Lines, request(`boil\ er,a=1 f=2 3000000`+"\n"+`boil\ er,a=1 f=`+value+" 1"))
+		require.NoError(t, err)
+		require.Equal(t, "fields.f", result.Errors[0].Field)
+	}
 	require.Positive(t, p.pipeline.labels.Len())
 }

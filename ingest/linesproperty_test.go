@@ -15,12 +15,15 @@ import (
 // requireAgreementOnLines compares the pipeline with the reference.
 func requireAgreementOnLines(t require.TestingT, body []byte, precision string) {
 	p := newCachedPipeline()
-	for range 2 { // with new and with cached labels
-		requireAgreementOnLinesBy(t, p, body, precision)
-	}
+	withNew := requireAgreementOnLinesBy(t, p, body, precision)
+	withCached := requireAgreementOnLinesBy(t, p, body, precision)
+	require.Equal(t, withNew, withCached, "%q", body)
 }
 
-func requireAgreementOnLinesBy(t require.TestingT, p *cachedPipeline, body []byte, precision string) {
+// requireAgreementOnLinesBy returns the rejections.
+func requireAgreementOnLinesBy(
+	t require.TestingT, p *cachedPipeline, body []byte, precision string,
+) []Rejection {
 	want := interpretLines(string(body), precision)
 	req := request(string(body))
 	req.Precision = precision
@@ -28,7 +31,10 @@ func requireAgreementOnLinesBy(t require.TestingT, p *cachedPipeline, body []byt
 	if want.invalid {
 		require.True(t, fault.Is(err, fault.Invalid), "%v for %q", err, body)
 		require.Empty(t, p.messages)
-		return
+		var refusal *fault.Error
+		require.ErrorAs(t, err, &refusal)
+		rejections, _ := refusal.Details["errors"].([]Rejection)
+		return rejections
 	}
 	require.NoError(t, err, "%q", body)
 	require.Equal(t, want.accepted, result.Accepted, "%q: %+v", body, result.Errors)
@@ -43,6 +49,7 @@ func requireAgreementOnLinesBy(t require.TestingT, p *cachedPipeline, body []byt
 	if want.firstBad > 0 {
 		require.Equal(t, want.firstBad, *result.Errors[0].Line, "%q: %+v", body, result.Errors)
 	}
+	return result.Errors
 }
 
 // lineWriter writes random lines in unusual forms, some of which are invalid.

@@ -20,7 +20,7 @@ func (p *Parser) value(label int32, i int) int {
 	number, end, out := scan.Number(p.b, i)
 	if out == scan.Syntax || !valueEnds(p.b, end) {
 		if number, end, out = readNonJSONValue(p.b, i, number, end, out); out == scan.Syntax {
-			p.invalidField = p.batch.Labels.List[label].Metric
+			p.invalidField = p.fieldName(label)
 			return p.fail(rejection.LineValue)
 		}
 	}
@@ -116,7 +116,7 @@ func (p *Parser) stringValue(label int32, i int) int {
 	b := p.batch
 	end, escaped := scanQuoted(p.b, i)
 	if end < 0 || !valueEnds(p.b, end) {
-		p.invalidField = b.Labels.List[label].Metric
+		p.invalidField = p.fieldName(label)
 		return p.fail(rejection.LineQuote)
 	}
 	text := scan.View(p.b[i+1 : end-1])
@@ -199,4 +199,9 @@ func (p *Parser) time(i int) (us int64, next int, why rejection.Reason) {
 		p.lastTimestamp, p.lastTimestampUS = p.b[i:end], us
 	}
 	return us, next, why
+}
+
+// fieldName returns the name of the field of a label, which may have been found in the cache.
+func (p *Parser) fieldName(label int32) string {
+	return p.unescapeName(p.batch.Labels.List[label].Tokens.Metric, inKey)
 }
