@@ -158,8 +158,8 @@ func (t *timer) done(s stage) {
 func (m *metrics) count(w *work, result *Result, err error) {
 	b := w.batch
 	m.size.Observe(float64(b.Points))
-	m.labelsHits.Add(float64(w.batch.Labels.Hits))
-	m.labelsMisses.Add(float64(w.batch.Labels.Misses))
+	m.labelsHits.Add(float64(b.Labels.Hits))
+	m.labelsMisses.Add(float64(b.Labels.Misses))
 	for why := rejection.None + 1; why < rejection.Reasons; why++ {
 		if n := b.Rejected.Count(why); n > 0 {
 			m.rejected[why].Add(float64(n))

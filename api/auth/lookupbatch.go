@@ -96,16 +96,18 @@ func (b *lookupBatcher) refuses(from netip.Addr) bool {
 func (b *lookupBatcher) enqueue(from netip.Addr, s *pendingLookup) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	q := b.pending[from]
-	if q == nil {
+	q, served := b.pending[from]
+	if !served {
 		q = &addressQueue{}
 		b.pending[from] = q
-		defer func() { go b.serve(from, q) }()
 	}
 	if q.full() {
 		return false
 	}
 	q.lookups = append(q.lookups, s)
+	if !served {
+		go b.serve(from, q)
+	}
 	return true
 }
 

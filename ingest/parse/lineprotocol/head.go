@@ -15,18 +15,15 @@ import (
 // parsed.
 func (p *Parser) newLabel(t block.Tokens, hash uint64) int32 {
 	b := p.batch
-	if known := (block.Label{Tokens: t, Hash: hash}); p.cache.Lookup(b, block.FormLine, &known) {
-		return b.Labels.Insert(known)
+	l := block.Label{Tokens: t, Hash: hash}
+	if p.cache.Lookup(b, block.FormLine, &l) {
+		return b.Labels.Insert(l)
 	}
 	if !utf8.Valid(t.Metric) {
 		return int32(p.fail(rejection.LineUTF8))
 	}
-	if string(p.head.raw) != string(t.Tags) && !p.readHead(t.Tags) {
+	if !p.readLabel(&l) {
 		return scan.Failed
-	}
-	l := block.Label{
-		Tokens: t, Hash: hash, Metric: p.unescapeName(t.Metric, inKey),
-		Tags: p.head.tags, Source: p.head.source, Refused: p.head.refused, InvalidTag: p.head.invalidTag,
 	}
 	if l.Refused == rejection.None {
 		l.Refused = block.CheckMetric(l.Metric)
@@ -34,12 +31,16 @@ func (p *Parser) newLabel(t block.Tokens, hash uint64) int32 {
 	return b.Labels.Insert(l)
 }
 
-// readLabel parses a label that was found in the cache, so that it is valid.
-func (p *Parser) readLabel(l *block.Label) {
+// readLabel parses the tokens of a label into its metric, tags and source. It returns false if the
+// head cannot be parsed, which does not happen if the label was found in the cache.
+func (p *Parser) readLabel(l *block.Label) (ok bool) {
 	if string(p.head.raw) != string(l.Tokens.Tags) && !p.readHead(l.Tokens.Tags) {
-		return
+		return false
 	}
-	l.Metric, l.Tags, l.Source = p.unescapeName(l.Tokens.Metric, inKey), p.head.tags, p.head.source
+	h := &p.head
+	l.Metric = p.unescapeName(l.Tokens.Metric, inKey)
+	l.Tags, l.Source, l.Refused, l.InvalidTag = h.tags, h.source, h.refused, h.invalidTag
+	return true
 }
 
 // cacheSeries adds the series of a label to the cache.

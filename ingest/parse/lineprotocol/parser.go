@@ -64,8 +64,8 @@ type head struct {
 func New(cache *block.LabelCache) *Parser {
 	p := &Parser{cache: cache}
 	p.hooks = block.Hooks{
-		FieldPath: fieldPath, ListName: func() string { return "body" }, Line: p.lineAt, Read: p.readLabel,
-		Resolved: p.cacheSeries,
+		FieldPath: fieldPath, ListName: func() string { return "body" }, Line: p.lineAt, Resolved: p.cacheSeries,
+		Read: func(l *block.Label) { p.readLabel(l) },
 	}
 	return p
 }
