@@ -17,6 +17,7 @@ type metrics struct {
 	marks   prometheus.Counter
 	minutes prometheus.Counter
 	points  prometheus.Counter
+	repeats prometheus.Counter
 }
 
 // Results of a pass, as label values.
@@ -50,6 +51,10 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			"Total number of minutes of series that were computed or recomputed.",
 		),
 		points: counter("livegraph_rollups_points_total", "Total number of points from which rollups were computed."),
+		repeats: counter(
+			"livegraph_rollups_repeated_total",
+			"Total number of statements that were repeated with FINAL, because points had several rows.",
+		),
 	}
 	m.passes.WithLabelValues(resultDone)
 	m.passes.WithLabelValues(resultFailed)
@@ -61,6 +66,7 @@ func (m *metrics) observe(report *clickhouse.RollupReport, took time.Duration, e
 	m.marks.Add(float64(report.Marks))
 	m.minutes.Add(float64(report.Minutes))
 	m.points.Add(float64(report.Points))
+	m.repeats.Add(float64(report.Repeated))
 	switch {
 	case err != nil:
 		m.passes.WithLabelValues(resultFailed).Inc()

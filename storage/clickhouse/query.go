@@ -33,6 +33,7 @@ const (
 	codeTooMany     = 202
 	codeMemoryLimit = 241
 	codeCancelled   = 394
+	codeThrown      = 395 // by throwIf
 )
 
 const (
@@ -77,7 +78,8 @@ func (db *DB) Query(
 
 // QueryBlocks runs a statement and calls each for every block of its rows. columns are the names
 // and types of the columns of the result. It is for results of many rows: it reads a column at a
-// time, where Query converts every value of every row. The rules for input are those of Query.
+// time, where Query converts every value of every row. A block is valid until each returns. The
+// rules for input are those of Query.
 func (db *DB) QueryBlocks(
 	ctx context.Context, operation, statement string, parameters ch.Parameters, columns []ch.ColumnNameAndType,
 	each func(*native.Block) error,
@@ -157,8 +159,7 @@ func fetchRows(
 			if err := each(b); err != nil {
 				return err
 			}
-			b = native.NewBlock(columns)
-			targets = b.Targets()
+			b.Reset()
 		}
 	}
 	if err := rows.Err(); err != nil {

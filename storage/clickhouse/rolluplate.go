@@ -178,7 +178,7 @@ func (r *passRun) eachChunk(ctx context.Context, condition string, compute func(
 // nextChunk reads the next series of marks, and the hours from the first to the last that is
 // marked for any of them.
 func (r *passRun) nextChunk(ctx context.Context, condition string) (w window, ids []uint64, err error) {
-	w.from, w.to = math.MaxInt64, 0
+	w.from, w.to, w.marked = math.MaxInt64, 0, true
 	err = r.db.eachRow(ctx, fmt.Sprintf(`
 		SELECT series, min(from_hour), max(to_hour), max(removal) FROM rollup_marks WHERE %s
 		GROUP BY series ORDER BY series LIMIT %d`, condition, r.lateSeries), func(rows driver.Rows) error {

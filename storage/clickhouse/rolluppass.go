@@ -19,8 +19,8 @@ const (
 	// statementGrace is the time that a pass waits for a statement beyond RollUpLimit.
 	statementGrace = 5 * time.Second
 	// Range of the duration of a statement. The size of statements is adapted to it.
-	shortStatement = 500 * time.Millisecond
-	longStatement  = 4 * time.Second
+	shortStatement = 250 * time.Millisecond
+	longStatement  = 2 * time.Second
 
 	// versionStep is larger than the number of statements of a pass, each of which has its
 	// own version. Versions follow the clock in nanoseconds, so that versionStep matters only
@@ -53,11 +53,14 @@ type RollupPass struct {
 
 // RollupReport is the result of a pass.
 type RollupReport struct {
-	Due     bool      // false: the open epoch is too young, and nothing was done
-	Marks   int       // marked series that were computed, counted once for each run of days
-	Minutes uint64    // rows of minutes that were written
-	Points  uint64    // points in these rows
-	Clean   time.Time // time up to which rollups are valid now, unless they are marked
+	Due     bool   // false: the open epoch is too young, and nothing was done
+	Marks   int    // marked series that were computed, counted once for each run of days
+	Minutes uint64 // rows of minutes that were written
+	Points  uint64 // points in these rows
+	// Repeated is the number of statements that were repeated with FINAL, because points had several
+	// rows.
+	Repeated int
+	Clean    time.Time // time up to which rollups are valid now, unless they are marked
 }
 
 // passRun is a running pass.
@@ -70,6 +73,8 @@ type passRun struct {
 	lateSeries int    // number of series in a statement of marked hours
 	newDays    int64  // days in a statement of new hours
 	lateDays   int64  // days in a statement of marked hours
+	// How the points of new and of marked hours are read.
+	newHours, markedHours pointReading
 }
 
 // RollUp runs one pass: it closes the open epoch if it is old enough, computes what was
@@ -81,7 +86,8 @@ func (db *DB) RollUp(ctx context.Context, pass RollupPass) (RollupReport, error)
 	if err != nil {
 		return RollupReport{}, err
 	}
-	r := &passRun{db: db, pass: pass, idRange: 1 << 60, lateSeries: firstLateSeries, newDays: 1, lateDays: 1}
+	r := &passRun{db: db, pass: pass, idRange: 1 << 60, lateSeries: firstLateSeries, newDays: 1, lateDays: 1,
+		markedHours: readFinal}
 	r.report.Clean = TimeOf(s.clean)
 	if s.now-s.opened < pass.Quiet.Microseconds() {
 		return r.report, nil
@@ -224,129 +230,10 @@ func exceededLimit(err error) bool {
 type window struct {
 	series   string // condition that selects the series
 	from, to int64
+	marked   bool // points were added late, overwritten or deleted
 	removal  bool // points may have been deleted
 }
 
 func (w window) condition() string {
 	return fmt.Sprintf("%s AND ts >= %s AND ts < %s", w.series, TimeExpression(w.from), TimeExpression(w.to))
-}
-
-const rollupColumns = "(series, ts, points, total, lowest, highest, first, last, first_us, last_us, increase, spread," +
-	" version)"
-
-// The increase of a row is the sum of the steps between its consecutive points, as of a counter; see
-// timeseries.Delta. That of an hour is the sum of those of its minutes and of the steps between them.
-// The spread is the sum of the squared distances of the values from their mean.
-const (
-	minuteIncrease = `arraySum((a, b) -> if(b.2 >= a.2, b.2 - a.2, b.2),
-				arrayPopBack(arraySort(groupArray((toUnixTimestamp64Micro(ts), value))) AS rows), arrayPopFront(rows))`
-	hourIncrease = `sum(increase) + arraySum((a, b) -> if(b.2 >= a.3, b.2 - a.3, b.2),
-				arrayPopBack(arraySort(groupArray((toUnixTimestamp64Micro(ts), first, last))) AS rows), arrayPopFront(rows))`
-	minuteSpread = `varPopStable(value) * count()`
-)
-
-// compute writes the rollups of a window: minutes from points, then hours from minutes. If
-// points may have been deleted, it first writes empty rows for the minutes and hours that no
-// longer have points.
-func (r *passRun) compute(ctx context.Context, w window) (took time.Duration, err error) {
-	began := time.Now()
-	where := w.condition()
-	if w.removal {
-		if err := r.write(ctx, TableMinutes, emptyRows(
-			TableMinutes, where, "SELECT series, "+startOf("Minute")+" FROM points WHERE "+where,
-		)); err != nil {
-			return 0, err
-		}
-	}
-	err = r.write(ctx, TableMinutes, `
-		SELECT series, `+startOf("Minute")+` AS bucket,
-			toUInt32(count()), sum(value), min(value), max(value), argMin(value, ts), argMax(value, ts),
-			toUInt32(toUnixTimestamp64Micro(min(ts)) - toUnixTimestamp64Micro(bucket)),
-			toUInt32(toUnixTimestamp64Micro(max(ts)) - toUnixTimestamp64Micro(bucket)), `+minuteIncrease+`,
-			`+minuteSpread+`, %d
-		FROM points FINAL PREWHERE `+where+` GROUP BY series, bucket`)
-	if err != nil {
-		return 0, err
-	}
-	if err := r.countWritten(ctx, where); err != nil {
-		return 0, err
-	}
-	if w.removal {
-		if err := r.write(ctx, TableHours, emptyRows(
-			TableHours, where, "SELECT series, "+startOf("Hour")+" FROM rollup_1m FINAL PREWHERE "+where+" WHERE points > 0",
-		)); err != nil {
-			return 0, err
-		}
-	}
-	err = r.write(ctx, TableHours, `
-		SELECT series, `+startOf("Hour")+` AS bucket,
-			toUInt32(sum(points)), sum(total), min(lowest), max(highest), argMin(first, ts), argMax(last, ts),
-			toUInt32(min(toUnixTimestamp64Micro(ts) + first_us) - toUnixTimestamp64Micro(bucket)),
-			toUInt32(max(toUnixTimestamp64Micro(ts) + last_us) - toUnixTimestamp64Micro(bucket)), `+hourIncrease+`,
-			`+MergeSpread("points", "total", "spread")+`, %d
-		FROM rollup_1m FINAL PREWHERE `+where+` WHERE points > 0 GROUP BY series, bucket`)
-	return time.Since(began), err
-}
-
-// MergeSpread returns the expression for the spread of the values of several rows, each of which has
-// the number, the sum and the spread of its values in the given columns.
-func MergeSpread(count, total, spread string) string {
-	return fmt.Sprintf("sum(%[3]s) + arraySum((count_, mean_) -> count_ * pow(mean_ - sum(%[2]s) / sum(%[1]s), 2),"+
-		" groupArray(%[1]s), groupArray(%[2]s / %[1]s))", count, total, spread)
-}
-
-// startOf returns the expression for the start of the minute or hour of a time. Times are in
-// UTC, whose hours are those of the Unix epoch.
-func startOf(unit string) string { return "toDateTime64(toStartOf" + unit + "(ts), 6, 'UTC')" }
-
-// emptyRows returns the query for rows without points that replace rows of a table, except for
-// those that existing, a query of series and ts, returns.
-func emptyRows(table, where, existing string) string {
-	return `SELECT series, ts, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, %d FROM ` + table + ` FINAL PREWHERE ` + where +
-		` WHERE points > 0 AND (series, ts) NOT IN (` + existing + `)`
-}
-
-// write runs a query that computes rows of a table, and inserts them. The query has a
-// placeholder for their version. Each call uses a higher version.
-func (r *passRun) write(ctx context.Context, table, query string) (err error) {
-	if r.pass.Proceed != nil {
-		if err := r.pass.Proceed(ctx); err != nil {
-			return err
-		}
-	}
-	defer func(began time.Time) { r.db.metrics.observe(opRollup, began, 0, err) }(time.Now())
-	ctx, cancel := context.WithTimeout(ctx, RollUpLimit+statementGrace)
-	defer cancel()
-	r.version++
-	statement := "INSERT INTO " + table + " " + rollupColumns + fmt.Sprintf(query, r.version)
-	if err := r.db.conn.Exec(ch.Context(ctx, ch.WithSettings(rollupSettings())), statement); err != nil {
-		return fmt.Errorf("writing to %s: %w", table, err)
-	}
-	return nil
-}
-
-// rollupSettings returns the settings of the statements of a pass. They use one thread,
-// because they are never urgent. Rows of one time are in one month, so that FINAL need not
-// merge across months.
-func rollupSettings() ch.Settings {
-	return ch.Settings{
-		"async_insert": 0, "optimize_on_insert": 0, "insert_deduplicate": 0, "max_partitions_per_insert_block": 0,
-		"max_execution_time": int(RollUpLimit.Seconds()), "timeout_overflow_mode": "throw",
-		"max_threads": 1, "max_insert_threads": 1, "max_query_size": maxStatement,
-		"optimize_aggregation_in_order": 1, "do_not_merge_across_partitions_select_final": 1,
-	}
-}
-
-// countWritten adds the rows of the last statement of minutes to the report.
-func (r *passRun) countWritten(ctx context.Context, where string) error {
-	var rows, points uint64
-	err := r.db.conn.QueryRow(ch.Context(ctx, ch.WithSettings(settings())), fmt.Sprintf(
-		"SELECT toUInt64(count()), toUInt64(sum(points)) FROM rollup_1m WHERE %s AND version = %d", where,
-		r.version)).Scan(&rows, &points)
-	if err != nil {
-		return fmt.Errorf("counting rollups: %w", err)
-	}
-	r.report.Minutes += rows
-	r.report.Points += points
-	return nil
 }

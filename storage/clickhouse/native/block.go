@@ -169,34 +169,44 @@ func (b *Block) String(column, row int) string {
 	return b.columns[column].data().(*proto.ColStr).Row(row)
 }
 
+// Reset removes all rows and keeps the memory.
+func (b *Block) Reset() {
+	for _, c := range b.columns {
+		c.data().Reset()
+	}
+}
+
 // Names returns the names of the columns.
 func (b *Block) Names() []string { return b.names }
 
 // Reader reads a sequence of blocks.
 type Reader struct {
 	from    *proto.Reader
-	columns []ch.ColumnNameAndType
+	block   *Block
+	results proto.Results // columns of block
 }
 
 // NewReader returns a Reader of blocks with the given columns.
 func NewReader(r io.Reader, columns []ch.ColumnNameAndType) *Reader {
-	return &Reader{from: proto.NewReader(r), columns: columns}
-}
-
-// Next returns the next block, or io.EOF after the last one.
-func (r *Reader) Next() (*Block, error) {
-	b := NewBlock(r.columns)
+	b := NewBlock(columns)
 	results := make(proto.Results, len(b.columns))
 	for i, c := range b.columns {
 		results[i] = proto.ResultColumn{Name: b.names[i], Data: c.data()}
 	}
+	return &Reader{from: proto.NewReader(r), block: b, results: results}
+}
+
+// Next returns the next block, or io.EOF after the last one. The block is valid until the next
+// call, which reads into the same memory.
+func (r *Reader) Next() (*Block, error) {
+	r.block.Reset()
 	var head proto.Block
-	err := head.DecodeRawBlock(r.from, 0, results)
+	err := head.DecodeRawBlock(r.from, 0, r.results)
 	if errors.Is(err, io.EOF) && head.Columns == 0 {
 		return nil, io.EOF
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading rows: %w", err)
 	}
-	return b, nil
+	return r.block, nil
 }

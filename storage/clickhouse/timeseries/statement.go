@@ -29,7 +29,7 @@ var (
 	increaseColumn = rollupColumn{name: "increase", rollup: "increase", point: "toFloat64(0)"}
 	spreadColumn   = rollupColumn{
 		"spread", "spread", "toFloat64(0)", "varPopStable(value) * count()",
-		clickhouse.MergeSpread("part_n", "part_total", "part_spread"),
+		mergeSpread("part_n", "part_total", "part_spread"),
 	}
 )
 
@@ -45,7 +45,7 @@ var rollupExpressions = map[Function]rollupExpression{
 	First: {"argMin(head, FIRST)", "head", []rollupColumn{firstColumn, firstAtColumn}},
 	Last:  {"argMax(tail, LAST)", "tail", []rollupColumn{lastColumn, lastAtColumn}},
 	StdDev: {
-		"sqrt((" + clickhouse.MergeSpread("n", "total", "spread") + ") / (sum(n) - 1))", "sqrt(spread / (n - 1))",
+		"sqrt((" + mergeSpread("n", "total", "spread") + ") / (sum(n) - 1))", "sqrt(spread / (n - 1))",
 		[]rollupColumn{totalColumn, countColumn, spreadColumn},
 	},
 }
@@ -55,6 +55,13 @@ type rollupExpression struct {
 	multiRow  string // over several rows of a bucket
 	singleRow string // over the only row of a bucket
 	columns   []rollupColumn
+}
+
+// mergeSpread returns the expression for the spread of the values of several rows, each of which has
+// the number, the sum and the spread of its values in the given columns.
+func mergeSpread(count, total, spread string) string {
+	return fmt.Sprintf("sum(%[3]s) + arraySum((count_, mean_) -> count_ * pow(mean_ - sum(%[2]s) / sum(%[1]s), 2),"+
+		" groupArray(%[1]s), groupArray(%[2]s / %[1]s))", count, total, spread)
 }
 
 // reading is how points are read.

@@ -1,0 +1,51 @@
+package clickhouse_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/testenv"
+)
+
+// TestMinutesInSeveralPartsAreComputedWithoutFinal stores every third point of each minute in a separate part, in
+// no order of time.
+func TestMinutesInSeveralPartsAreComputedWithoutFinal(t *testing.T) {
+	r := newRollupFixture(t, 3)
+	testenv.QueryClickHouse(t, r.url.String(), "SYSTEM STOP MERGES points")
+	for _, offset := range []int64{2, 0, 1} {
+		points := every(3*second, t0+offset*second, t0+3*hour, ids(3)...)
+		require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), points...)))
+	}
+	r.pass(t0 + 3*hour)
+	report := r.pass(t0 + 3*hour)
+	require.Zero(t, report.Repeated)
+	require.EqualValues(t, 3*3*3600, report.Points)
+	require.EqualValues(t, 3*3*60, report.Minutes)
+	r.requireSame(r.dayByHour(3), "points of several parts")
+}
+
+// TestPointsWithSeveralRowsAreComputedOnce overwrites points before and after their hours are computed.
+func TestPointsWithSeveralRowsAreComputedOnce(t *testing.T) {
+	r := newRollupFixture(t, 3)
+	testenv.QueryClickHouse(t, r.url.String(), "SYSTEM STOP MERGES points")
+	for range 2 {
+		points := every(second, t0, t0+2*hour, ids(3)...)
+		c := r.columns(r.nextVersion(), points...)
+		for i := range c.Values {
+			c.Values[i] += float64(r.version)
+		}
+		require.NoError(t, r.InsertPoints(t.Context(), c))
+	}
+	r.pass(t0 + 2*hour)
+	report := r.pass(t0 + 2*hour)
+	require.Equal(t, 1, report.Repeated, "only the first statement is tried without FINAL")
+	require.EqualValues(t, 3*2*3600, report.Points)
+	r.requireSame(r.dayByHour(3), "points that were overwritten before")
+
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), point{series: id(1), ts: t0 + 30*minute, value: 1e6})))
+	for range 2 {
+		require.Zero(t, r.pass(t0+2*hour).Repeated, "marked hours are read with FINAL")
+	}
+	r.requireSame(r.dayByHour(3), "a point that was overwritten afterwards")
+}
