@@ -2,6 +2,7 @@ package bench
 
 import (
 	"os"
+	"regexp"
 	"strconv"
 	"testing"
 	"time"
@@ -47,6 +48,10 @@ var livedShapes = []livedShape{
 // sustained time, for trial runs: 0.01 is a hundredth.
 const livedShare = "LIVEGRAPH_BENCH_SHARE"
 
+// livedOnly is the environment variable that selects shapes by a regular expression, for trial runs. Queries
+// and sustained loads are then left out.
+const livedOnly = "LIVEGRAPH_BENCH_SHAPES"
+
 func share(b *testing.B) float64 {
 	b.Helper()
 	text := os.Getenv(livedShare)
@@ -75,8 +80,15 @@ func BenchmarkLived(b *testing.B) {
 	r := record.New(b)
 	l := &lived{dashboards: startDashboards(b, r), r: r, share: share(b)}
 	l.rivals = l.target.rivals(r)
+	only, err := regexp.Compile(os.Getenv(livedOnly))
+	require.NoError(b, err, livedOnly)
 	for _, s := range livedShapes {
-		l.compareIngest(s)
+		if only.MatchString(s.name) {
+			l.compareIngest(s)
+		}
+	}
+	if only.String() != "" {
+		return
 	}
 	l.compareQueries()
 	for _, format := range []load.Format{load.FormatLines, load.FormatSeries} {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -145,7 +146,8 @@ func seriesBodies(size load.Size, measurements []string, plan load.Plan) (bodies
 	return bodies
 }
 
-// sendTo runs one load on another store. It returns an error if not all points become visible.
+// sendTo runs one load on another store. It returns an error if the store rejects a request, or not all
+// points become visible.
 func (t *target) sendTo(
 	other *rival.Rival, c comparison, fleet *load.Fleet, plan load.Plan, address string, bodies [][]byte,
 ) (outcome, error) {
@@ -157,7 +159,9 @@ func (t *target) sendTo(
 		return p.self
 	}
 	before, began := self(), time.Now()
-	require.NoError(t.b, other.Send(t.b.Context(), address, bodies, plan.Callers))
+	if err := other.Send(t.b.Context(), address, bodies, plan.Callers); err != nil {
+		return outcome{}, errors.Join(err, other.Pause())
+	}
 	answered := time.Since(began)
 	visible := other.AwaitVisible(t.b.Context(), rival.Load{
 		Measurements: fleet.Measurements(), Points: plan.Points, PerLine: c.perLine,
