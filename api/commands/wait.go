@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/outage"
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
@@ -160,7 +161,9 @@ func (o *wait) requestLookup() {
 
 // Run looks up the outcomes of due waits until ctx is done. It is idle while there are no waits.
 func (w *Waiter) Run(ctx context.Context) error {
-	failing := false
+	outages := outage.Log{
+		Failed: "outcomes of commands cannot be looked up", Recovered: "outcomes of commands are looked up again",
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -168,11 +171,7 @@ func (w *Waiter) Run(ctx context.Context) error {
 		case <-w.wake:
 		}
 		for w.count() > 0 {
-			if err := w.lookUpDue(ctx); (err != nil) != failing {
-				if failing = err != nil; failing && ctx.Err() == nil {
-					w.log.Warn("outcomes of commands cannot be looked up", "error", err)
-				}
-			}
+			outages.Note(ctx, w.log, w.lookUpDue(ctx))
 			if !w.waitForNextPoll(ctx) {
 				return ctx.Err()
 			}

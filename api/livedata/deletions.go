@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
@@ -77,21 +78,16 @@ func (s *DeletionSender) produceDeletions(
 func (s *DeletionSender) Run(ctx context.Context) error {
 	ticker := time.NewTicker(deletionInterval)
 	defer ticker.Stop()
-	failing := false
+	outages := outage.Log{
+		Failed: "deleted sources wait to be sent to the log", Recovered: "deleted sources are sent to the log again",
+	}
 	for {
 		s.refreshBacklog(ctx)
 		err := s.sendPending(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if failed := err != nil; failed != failing { // log changes only
-			failing = failed
-			if failed {
-				slog.WarnContext(ctx, "deleted sources wait to be sent to the log", "error", err)
-			} else {
-				slog.InfoContext(ctx, "deleted sources are sent to the log again")
-			}
-		}
+		outages.Note(ctx, slog.Default(), err)
 		select {
 		case <-ctx.Done():
 			return nil

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/livegraph/livegraph/internal/platform/outage"
 )
 
 // pollInterval is how often the newest changes of workspaces with open streams are read, in
@@ -52,19 +54,16 @@ func NewFeed(store headStore) *Feed {
 func (f *Feed) Run(ctx context.Context) error {
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
-	failing := false
+	outages := outage.Log{
+		Failed: "streams of changes wait for Postgres", Recovered: "streams of changes continue",
+	}
 	for {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
 			return nil
 		}
-		err := f.poll(ctx)
-		if failed := err != nil && ctx.Err() == nil; failed != failing {
-			if failing = failed; failed {
-				slog.WarnContext(ctx, "streams of changes wait for Postgres", "error", err)
-			}
-		}
+		outages.Note(ctx, slog.Default(), f.poll(ctx))
 	}
 }
 

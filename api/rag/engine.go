@@ -84,7 +84,7 @@ func (l vectorLane) Nearest(
 		ctx, index.Collection, workspace, vector, milvus.Filter{EntityTypes: near.EntityTypes, Nodes: near.Nodes}, limit,
 	)
 	if errors.Is(err, milvus.ErrNoCollection) {
-		return nil, fault.Wrap(err, fault.Unavailable, "The vector index is being rebuilt")
+		return nil, fault.Wrap(err, fault.Unavailable, "The vectors are missing; role embeddings rebuilds the index")
 	}
 	return hits, err
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/outage"
 )
 
 // Hub serves the streams of a process. Run reads the log for them.
@@ -190,7 +191,10 @@ func (h *Hub) published(p map[int32]int64) map[int32]int64 {
 
 // Run reads the log while streams are open, until ctx is done.
 func (h *Hub) Run(ctx context.Context) error {
-	r := &reader{hub: h, router: newRouter(h.deps.Sources, h.metrics, h.log, maxCachedShared), next: map[int32]int64{}}
+	r := &reader{
+		hub: h, router: newRouter(h.deps.Sources, h.metrics, h.log, maxCachedShared), next: map[int32]int64{},
+		outages: outage.Log{Failed: "streams of points wait for Kafka", Recovered: "streams of points continue"},
+	}
 	defer h.stop()
 	defer r.close()
 	for ctx.Err() == nil {

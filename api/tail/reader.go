@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
@@ -24,7 +25,7 @@ type reader struct {
 	tail    *kafka.Tail // nil: no stream is open
 	topic   layout
 	next    map[int32]int64 // next offset of each partition that is read
-	failing bool            // a poll failure was logged
+	outages outage.Log      // of polls
 }
 
 // processPending adds the streams that join and removes those that leave, and adjusts the
@@ -141,7 +142,7 @@ func (r *reader) read(ctx context.Context) {
 		r.dropAll()
 		return
 	}
-	r.logPollError(ctx, err)
+	r.outages.Note(ctx, r.hub.log, err)
 	if len(records) == 0 {
 		r.router.refresh(ctx)
 		return
@@ -175,15 +176,6 @@ func (r *reader) newRecords(records []*kgo.Record) []*kgo.Record {
 // without Postgres, keys cannot be checked, so streams end.
 func (r *reader) waitRetry(ctx context.Context) bool {
 	return sleep.For(ctx, retryDelay) && r.hub.Streams() > 0
-}
-
-// logPollError logs the first failure after a success.
-func (r *reader) logPollError(ctx context.Context, err error) {
-	if failed := err != nil; failed != r.failing {
-		if r.failing = failed; failed {
-			r.hub.log.WarnContext(ctx, "streams of points wait for Kafka", "error", err)
-		}
-	}
 }
 
 // dropAll drops all streams with LogChanged and closes the tail.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
@@ -26,14 +27,11 @@ type pruner struct {
 }
 
 func (p *pruner) run(ctx context.Context) {
-	failing := false
+	outages := outage.Log{
+		Failed: "old outcomes of commands cannot be removed", Recovered: "old outcomes of commands are removed again",
+	}
 	for sleep.For(ctx, pruneInterval) {
-		err := p.prune(ctx)
-		if ctx.Err() == nil && (err != nil) != failing {
-			if failing = err != nil; failing {
-				p.logger.Warn("old outcomes of commands cannot be removed", "error", err)
-			}
-		}
+		outages.Note(ctx, p.logger, p.prune(ctx))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/internal/platform/retry"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -115,7 +116,7 @@ func (p *Publisher) Run(ctx context.Context) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	pace := retry.New(50*time.Millisecond, 2*time.Second)
-	failing := false
+	outages := outage.Log{Failed: "changes cannot be published yet", Recovered: "changes are published again"}
 	for {
 		select {
 		case <-ctx.Done():
@@ -129,13 +130,7 @@ func (p *Publisher) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if (err != nil) != failing {
-			if failing = err != nil; failing {
-				p.logger.Warn("changes cannot be published yet", "error", err)
-			} else {
-				p.logger.Info("changes are published again")
-			}
-		}
+		outages.Note(ctx, p.logger, err)
 		if err == nil {
 			pace.Reset()
 			sleep.For(ctx, roundInterval-time.Since(began))

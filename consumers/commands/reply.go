@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
@@ -43,7 +44,9 @@ func (r *replier) send(replies []redis.Reply) {
 
 // run sends queued replies until close.
 func (r *replier) run(ctx context.Context) {
-	failing := false
+	outages := outage.Log{
+		Failed: "replies cannot be sent; who waits looks into Postgres", Recovered: "replies are sent again",
+	}
 	for replies := range r.queue {
 		limited, cancel := context.WithTimeout(ctx, replyTimeout)
 		err := r.redis.SendReplies(limited, replies)
@@ -53,11 +56,7 @@ func (r *replier) run(ctx context.Context) {
 		} else {
 			r.metrics.replies.Add(float64(len(replies)))
 		}
-		if (err != nil) != failing {
-			if failing = err != nil; failing {
-				r.logger.Warn("replies cannot be sent; who waits looks into Postgres", "error", err)
-			}
-		}
+		outages.Note(ctx, r.logger, err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/outage"
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/redis"
 )
@@ -226,7 +227,10 @@ func sizeOf(update redis.StackUpdate) (bytes int64) {
 
 // run writes queued updates to Redis until close.
 func (s *stackCache) run(ctx context.Context) {
-	failing := false
+	outages := outage.Log{
+		Failed:    "undo stacks cannot be kept in Redis; Postgres has them",
+		Recovered: "undo stacks are kept in Redis again",
+	}
 	for update := range s.queue {
 		updates := []redis.StackUpdate{update}
 		for more := true; more; { // one round trip for all queued updates
@@ -245,11 +249,7 @@ func (s *stackCache) run(ctx context.Context) {
 		for _, sent := range updates {
 			s.queuedBytes.Add(-sizeOf(sent))
 		}
-		if (err != nil) != failing {
-			if failing = err != nil; failing {
-				s.logger.Warn("undo stacks cannot be kept in Redis; Postgres has them", "error", err)
-			}
-		}
+		outages.Note(ctx, s.logger, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/storage/milvus"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
@@ -55,7 +56,10 @@ func (k *indexManager) build(ctx context.Context, index textindex.SearchIndex) e
 func (k *indexManager) maintainDuring(ctx context.Context, work func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() { done <- work(ctx) }()
-	failing := false
+	outages := outage.Log{
+		Failed:    "the live search index cannot be kept while another is built; it is tried again",
+		Recovered: "the live search index is kept again",
+	}
 	for {
 		select {
 		case err := <-done:
@@ -67,11 +71,8 @@ func (k *indexManager) maintainDuring(ctx context.Context, work func(context.Con
 		err := k.maintainLive(ctx)
 		if err != nil && ctx.Err() == nil {
 			k.metrics.failures.Inc()
-			if !failing {
-				k.logger.Warn("the live search index cannot be kept while another is built; it is tried again", "error", err)
-			}
 		}
-		failing = err != nil
+		outages.Note(ctx, k.logger, err)
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/internal/platform/lease"
+	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"
@@ -137,6 +138,9 @@ func New(deps Deps) *Consumer {
 	}
 	c.manager = &indexManager{
 		Consumer: c, lease: lease.New(c.deps.Graph, leaseName, cfg.LeaseFor), wakeUp: make(chan struct{}, 1),
+		outages: outage.Log{
+			Failed: "the search index cannot be kept; it is tried again", Recovered: "the search index is kept again",
+		},
 	}
 	c.loop = consumers.New(consumers.Config{
 		Name: "embeddings", Group: cfg.Group, Topic: deps.Log.Topic(kafka.TopicEvents).Name,

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/platform/lease"
+	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
@@ -43,7 +44,7 @@ type indexManager struct {
 	repairDue  bool       // the live index has to be compared and repaired
 	aliasedID  uuid.UUID  // the index that has the alias
 	resumedID  uuid.UUID  // the index that this process builds
-	failing    bool
+	outages    outage.Log
 }
 
 // wake makes run start a pass immediately.
@@ -68,7 +69,7 @@ func (k *indexManager) run(ctx context.Context) {
 		if err != nil && !heldElsewhere(err) {
 			k.metrics.failures.Inc()
 		}
-		k.logTransition(err)
+		k.noteOutage(ctx, err)
 		wait := sleep.Jitter(reconcileInterval)
 		if err != nil {
 			if !sleep.For(ctx, wait) { // also if woken
@@ -86,17 +87,12 @@ func (k *indexManager) run(ctx context.Context) {
 	}
 }
 
-// logTransition logs the first of consecutive failures, and the recovery.
-func (k *indexManager) logTransition(err error) {
-	failing := err != nil && !heldElsewhere(err)
-	if failing == k.failing {
-		return
+// noteOutage logs the first of consecutive failures, and the recovery.
+func (k *indexManager) noteOutage(ctx context.Context, err error) {
+	if heldElsewhere(err) {
+		err = nil
 	}
-	if k.failing = failing; failing {
-		k.logger.Warn("the search index cannot be kept; it is tried again", "error", err)
-	} else {
-		k.logger.Info("the search index is kept again")
-	}
+	k.outages.Note(ctx, k.logger, err)
 }
 
 // reconcile makes one pass: it drops retired indexes, builds an index if necessary and updates the

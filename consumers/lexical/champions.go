@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/livegraph/livegraph/internal/platform/lease"
+	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
@@ -29,19 +30,16 @@ func newChampions(c *Consumer) *champions {
 // run maintains lists until ctx is done.
 func (m *champions) run(ctx context.Context) {
 	defer releaseLease(ctx, m.lease, m.c.logger)
-	failing := false
+	outages := outage.Log{
+		Failed:    "the heaviest postings of frequent terms cannot be listed yet",
+		Recovered: "the heaviest postings of frequent terms can be listed again",
+	}
 	for interval := m.c.deps.Config.FillEvery; ; {
 		err := m.round(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if failed := err != nil; failed != failing {
-			if failing = failed; failing {
-				m.c.logger.Warn("the heaviest postings of frequent terms cannot be listed yet", "error", err)
-			} else {
-				m.c.logger.Info("the heaviest postings of frequent terms can be listed again")
-			}
-		}
+		outages.Note(ctx, m.c.logger, err)
 		sleep.For(ctx, sleep.Jitter(interval))
 	}
 }

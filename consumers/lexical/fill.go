@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/platform/lease"
+	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
@@ -59,19 +60,16 @@ func (f *filler) notify() {
 // run fills until ctx is done.
 func (f *filler) run(ctx context.Context) {
 	defer releaseLease(ctx, f.lease, f.logger)
-	failing := false
+	outages := outage.Log{Failed: "the text lane cannot be filled yet", Recovered: "the text lane can be filled again"}
 	for interval := f.c.deps.Config.FillEvery; ; {
 		err := f.round(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if failed := err != nil && !errors.Is(err, lease.ErrLost); failed != failing {
-			if failing = failed; failing {
-				f.logger.Warn("the text lane cannot be filled yet", "error", err)
-			} else {
-				f.logger.Info("the text lane can be filled again")
-			}
+		if errors.Is(err, lease.ErrLost) {
+			err = nil
 		}
+		outages.Note(ctx, f.logger, err)
 		wait := sleep.Jitter(interval)
 		timer := time.NewTimer(wait)
 		select {

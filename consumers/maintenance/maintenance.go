@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/internal/platform/lease"
+	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -145,7 +146,8 @@ func (u *Runner) run(ctx context.Context, j job) error {
 	defer u.release(ctx, j, workLease)
 	tick := time.NewTicker(j.every)
 	defer tick.Stop()
-	for failing := false; ; {
+	outages := outage.Log{Failed: "background work fails; it is tried again", Recovered: "background work succeeds again"}
+	for {
 		err := u.runOnce(ctx, j, workLease)
 		if ctx.Err() != nil {
 			return nil
@@ -153,14 +155,7 @@ func (u *Runner) run(ctx context.Context, j job) error {
 		if err != nil {
 			u.metrics.failures.WithLabelValues(j.name).Inc()
 		}
-		if failed := err != nil; failed != failing { // log only changes
-			failing = failed
-			if failed {
-				u.Logger.Warn("background work fails; it is tried again", "work", j.name, "error", err)
-			} else {
-				u.Logger.Info("background work goes on", "work", j.name)
-			}
-		}
+		outages.Note(ctx, u.Logger, err, "work", j.name)
 		select {
 		case <-ctx.Done():
 			return nil

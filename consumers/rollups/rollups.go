@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/livegraph/livegraph/internal/platform/lease"
+	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
@@ -64,7 +65,7 @@ type Worker struct {
 	lease   *lease.Lease
 
 	pausedUntil time.Time // no pass starts before
-	failing     bool
+	outages     outage.Log
 }
 
 // New creates a Worker. It does nothing until Run is called.
@@ -81,6 +82,10 @@ func New(deps Deps) *Worker {
 	return &Worker{
 		deps: deps, logger: deps.Logger.With("component", "rollups"), metrics: newMetrics(deps.Metrics),
 		lease: lease.New(deps.Leases, leaseName, deps.Config.LeaseFor),
+		outages: outage.Log{
+			Failed:    "rollups cannot be computed; queries read points instead, and it is tried again",
+			Recovered: "rollups are computed again",
+		},
 	}
 }
 
@@ -89,7 +94,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer w.release(ctx)
 	interval := min(w.deps.Config.Quiet/pollsPerQuiet, maxPollInterval)
 	for {
-		w.logChange(ctx, w.runPass(ctx))
+		w.outages.Note(ctx, w.logger, w.runPass(ctx))
 		if !sleep.For(ctx, sleep.Jitter(interval)) {
 			return nil
 		}
@@ -136,17 +141,5 @@ func (w *Worker) release(ctx context.Context) {
 	}
 	if err := w.lease.Release(ctx); err != nil {
 		w.logger.Info("the lease runs out by itself", "error", err)
-	}
-}
-
-// logChange logs the first of several failures, and their end.
-func (w *Worker) logChange(ctx context.Context, err error) {
-	if ctx.Err() != nil || (err != nil) == w.failing {
-		return
-	}
-	if w.failing = err != nil; w.failing {
-		w.logger.Warn("rollups cannot be computed; queries read points instead, and it is tried again", "error", err)
-	} else {
-		w.logger.Info("rollups are computed again")
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
@@ -105,15 +106,11 @@ func (l *Lease) Route(ctx context.Context) (pointblock.Route, error) {
 
 // Run renews the lease until ctx is done. It then releases the lease and returns nil.
 func (l *Lease) Run(ctx context.Context) error {
-	failing := false
+	outages := outage.Log{
+		Failed: "the route of points cannot be leased", Recovered: "the route of points is leased again",
+	}
 	for ctx.Err() == nil {
-		err := l.renew(ctx, 0)
-		if failed := err != nil && ctx.Err() == nil; failed != failing { // log changes only
-			failing = failed
-			if failed {
-				l.deps.Logger.WarnContext(ctx, "the route of points cannot be leased", "error", err)
-			}
-		}
+		outages.Note(ctx, l.deps.Logger, l.renew(ctx, 0))
 		wait := renewEvery
 		if _, ok := l.current(time.Now()); !ok {
 			wait = retryEvery

@@ -145,7 +145,7 @@ type modelMismatch struct{ index, embedder embed.Model }
 
 func (m *modelMismatch) Error() string {
 	return fmt.Sprintf(
-		"the index was built with %s and the embedder is %s; the index is being rebuilt", m.index, m.embedder,
+		"the index was built with %s and the embedder is %s; role embeddings rebuilds it", m.index, m.embedder,
 	)
 }
 

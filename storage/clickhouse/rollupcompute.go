@@ -20,10 +20,11 @@ const maxRollupMemory = 512 << 20
 // points may have been deleted, it first writes empty rows for the minutes and hours that no
 // longer have points.
 //
-// A point may have several rows, in different parts of the table. This is rare in new hours, and FINAL
-// takes more time than everything else. The minutes of new hours are therefore computed without FINAL
-// by a statement that fails if the times of a minute do not rise. Then it is repeated with FINAL, and
-// at last with sorting. Rows that a failed statement has inserted are valid.
+// A point may have several rows, in different parts of the table, if it was overwritten or stored
+// again. This is rare, and FINAL takes more time than everything else. The minutes are therefore
+// computed without FINAL by a statement that fails if the times of a minute do not rise. Then it is
+// repeated with FINAL, and at last with sorting, also for the rest of the pass. Rows that a failed
+// statement has inserted are valid.
 func (r *passRun) compute(ctx context.Context, w window) (took time.Duration, err error) {
 	began := time.Now()
 	where := w.condition()

@@ -86,8 +86,7 @@ func (db *DB) RollUp(ctx context.Context, pass RollupPass) (RollupReport, error)
 	if err != nil {
 		return RollupReport{}, err
 	}
-	r := &passRun{db: db, pass: pass, idRange: 1 << 60, lateSeries: firstLateSeries, newDays: 1, lateDays: 1,
-		markedHours: readFinal}
+	r := &passRun{db: db, pass: pass, idRange: 1 << 60, lateSeries: firstLateSeries, newDays: 1, lateDays: 1}
 	r.report.Clean = TimeOf(s.clean)
 	if s.now-s.opened < pass.Quiet.Microseconds() {
 		return r.report, nil
