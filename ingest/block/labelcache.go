@@ -3,11 +3,11 @@ package block
 import (
 	"hash/maphash"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/internal/platform/generations"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
@@ -17,7 +17,7 @@ const (
 	cachedLabelBytes = 320
 	// maxCachedTokens is the maximum size of the tokens of a cached label.
 	maxCachedTokens = 16 << 10
-	// minGenerationTime is the minimum lifetime of a generation. It is longer than the
+	// minGenerationTime is the minimum lifetime of a generation of the cache. It is longer than the
 	// interval in which most producers send a series.
 	minGenerationTime = 2 * time.Minute
 )
@@ -57,29 +57,20 @@ func (e *cachedLabel) matches(form Form, workspace uuid.UUID, t *Tokens) bool {
 // hashing and encoding them would be most of the work. Bytes and workspace are compared in full. A
 // source that was deleted and created again has a new id; its labels are then resolved again.
 //
-// As in resolve.seriesCache, a shard has two generations. A full generation is kept for a minimum
-// time. Otherwise, if the cache were too small for all labels, each label would be evicted before
-// it is sent again.
+// The cache maps hashes to the last label with this hash.
 type LabelCache struct {
-	seed          maphash.Seed
-	perGeneration int // bytes
-	shards        [labelCacheShards]labelShard
-}
-
-type labelShard struct {
-	mu         sync.Mutex
-	young, old map[uint64]*cachedLabel
-	bytes      int // approximate size of young
-	rotated    time.Time
+	seed   maphash.Seed
+	labels *generations.Cache[uint64, *cachedLabel]
 }
 
 // NewLabelCache creates a cache of approximately the given size in bytes.
 func NewLabelCache(bytes int) *LabelCache {
-	c := &LabelCache{seed: maphash.MakeSeed(), perGeneration: bytes / labelCacheShards / 2}
-	for i := range c.shards {
-		c.shards[i].young = map[uint64]*cachedLabel{}
+	return &LabelCache{
+		seed: maphash.MakeSeed(),
+		labels: generations.New[uint64, *cachedLabel](generations.Config[*cachedLabel]{
+			Shards: labelCacheShards, Size: bytes, SizeOf: (*cachedLabel).size, MinAge: minGenerationTime,
+		}),
 	}
-	return c
 }
 
 // Lookup sets the known series of l if the tokens of l, of the given form, are cached. Hash must be
@@ -104,7 +95,7 @@ func (c *LabelCache) Add(
 	b *Batch, form Form, l *Label, ref pointblock.SeriesRef, identity *pointblock.Identity,
 ) {
 	t := &l.Tokens
-	if len(t.Tags)+len(t.Metric)+len(t.Source) > maxCachedTokens || !c.canAdd(l.Hash) {
+	if len(t.Tags)+len(t.Metric)+len(t.Source) > maxCachedTokens || !c.labels.CanPut(l.Hash) {
 		return
 	}
 	source := &b.Sources.List[l.Source]
@@ -112,7 +103,7 @@ func (c *LabelCache) Add(
 	if len(t.Source) == 0 {
 		name = strings.Clone(source.Name)
 	}
-	c.put(l.Hash, &cachedLabel{
+	c.labels.Put(l.Hash, l.Hash, &cachedLabel{
 		form: form, workspace: b.Workspace, source: string(t.Source), metric: string(t.Metric), tags: string(t.Tags),
 		byName: t.ByName, name: name,
 		KnownSeries: KnownSeries{
@@ -122,59 +113,12 @@ func (c *LabelCache) Add(
 }
 
 // Len returns the number of cached labels.
-func (c *LabelCache) Len() (n int) {
-	for i := range c.shards {
-		s := &c.shards[i]
-		s.mu.Lock()
-		n += len(s.young) + len(s.old)
-		s.mu.Unlock()
-	}
-	return n
-}
+func (c *LabelCache) Len() int { return c.labels.Len() }
 
 func (c *LabelCache) get(form Form, workspace uuid.UUID, l *Label) *cachedLabel {
-	s := &c.shards[l.Hash%labelCacheShards]
-	s.mu.Lock()
-	e := s.young[l.Hash]
-	if e == nil {
-		if e = s.old[l.Hash]; e != nil {
-			s.put(l.Hash, e, c.perGeneration)
-		}
-	}
-	s.mu.Unlock()
-	if e == nil || !e.matches(form, workspace, &l.Tokens) {
+	e, ok := c.labels.Get(l.Hash, l.Hash)
+	if !ok || !e.matches(form, workspace, &l.Tokens) {
 		return nil
 	}
 	return e
-}
-
-// canAdd reports whether put would add a label.
-func (c *LabelCache) canAdd(hash uint64) bool {
-	s := &c.shards[hash%labelCacheShards]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.canAdd(c.perGeneration)
-}
-
-// put adds a label, unless the cache is full.
-func (c *LabelCache) put(hash uint64, e *cachedLabel) {
-	s := &c.shards[hash%labelCacheShards]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.put(hash, e, c.perGeneration)
-}
-
-func (s *labelShard) canAdd(limit int) bool {
-	return s.bytes < limit || time.Since(s.rotated) > minGenerationTime
-}
-
-func (s *labelShard) put(hash uint64, e *cachedLabel, limit int) {
-	if !s.canAdd(limit) {
-		return
-	}
-	if s.bytes >= limit {
-		s.old, s.young, s.bytes, s.rotated = s.young, map[uint64]*cachedLabel{}, 0, time.Now()
-	}
-	s.young[hash] = e
-	s.bytes += e.size()
 }

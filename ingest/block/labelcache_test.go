@@ -12,7 +12,7 @@ func TestLabelsAreCachedByWorkspaceAndForm(t *testing.T) {
 	c, workspace, other := NewLabelCache(1<<20), uuid.New(), uuid.New()
 	l := Label{Tokens: Tokens{Tags: []byte("labels"), Metric: []byte("up")}, Hash: 7}
 	known := &cachedLabel{form: FormLine, workspace: workspace, tags: "labels", metric: "up", name: "node/a:1"}
-	c.put(l.Hash, known)
+	c.labels.Put(l.Hash, l.Hash, known)
 	require.Same(t, known, c.get(FormLine, workspace, &l))
 	require.Nil(t, c.get(FormLine, other, &l))
 	require.Nil(t, c.get(FormLabels, workspace, &l))
@@ -23,7 +23,7 @@ func TestLabelsAreCachedByWorkspaceAndForm(t *testing.T) {
 	} {
 		require.Nil(t, c.get(FormLine, workspace, &Label{Tokens: tokens, Hash: l.Hash}), "other bytes of the same hash")
 	}
-	c.put(l.Hash, &cachedLabel{form: FormLine, workspace: other, tags: "labels", metric: "up"})
+	c.labels.Put(l.Hash, l.Hash, &cachedLabel{form: FormLine, workspace: other, tags: "labels", metric: "up"})
 	require.Nil(t, c.get(FormLine, workspace, &l), "the last entry of a hash is cached")
 }
 
@@ -32,12 +32,12 @@ func TestTheLabelCacheIsBounded(t *testing.T) {
 	c, workspace := NewLabelCache(limit), uuid.New()
 	long := &cachedLabel{form: FormLine, workspace: workspace, tags: strings.Repeat("x", 1000)}
 	for i := range uint64(10_000) {
-		c.put(i, long)
+		c.labels.Put(i, i, long)
 	}
 	require.LessOrEqual(t, c.Len()*long.size(), limit+2*labelCacheShards*long.size())
 	kept := c.Len()
 	for i := range uint64(10_000) {
-		c.put(1<<32+i, long)
+		c.labels.Put(1<<32+i, 1<<32+i, long)
 	}
 	require.Equal(t, kept, c.Len(), "a full generation is kept for a minimum time")
 	require.NotNil(t, c.get(FormLine, workspace, &Label{Tokens: Tokens{Tags: []byte(long.tags)}, Hash: 1}))

@@ -64,7 +64,7 @@ type Resolver struct {
 	deps      Deps
 	metrics   Metrics
 	sources   *sourceCache
-	series    *seriesCache
+	series    seriesCache
 	retention *retentionCache
 }
 
