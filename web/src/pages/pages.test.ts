@@ -15,6 +15,7 @@ import {
   shownSpan,
   waitingRecords,
   withGaps,
+  withoutSources,
 } from './overview/model'
 import { bodyOfChange, bodyOfNew, draftOf, NEW, problemsOf, parseWhole } from './workspaces/limits'
 
@@ -137,6 +138,14 @@ describe('the query of the audit log', () => {
 })
 
 describe('the overview', () => {
+  it('shows the first steps only if all workspaces are known and none has a source', () => {
+    const empty = { ...workspace, sources: 0 }
+    expect(withoutSources([empty, empty], 2)).toBe(true)
+    expect(withoutSources([], 0)).toBe(true)
+    expect(withoutSources([empty, { ...workspace, sources: 1 }], 2)).toBe(false)
+    expect(withoutSources([empty, empty], 3)).toBe(false)
+  })
+
   const moment = (at: number): Sample => ({
     at,
     requests: 0,

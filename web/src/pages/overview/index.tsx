@@ -8,12 +8,13 @@ import { Charts } from './Charts'
 import { FirstSteps } from './FirstSteps'
 import { Details, Health, Problems } from './Health'
 import { Figures } from './Figures'
+import { withoutSources } from './model'
 import { useOverview } from './useOverview'
 
 export default function OverviewPage() {
   const { now, samples, stream, error, reload } = useOverview()
-  const { workspaces, loading } = useWorkspaces()
-  const empty = !loading && workspaces.every((w) => w.sources === 0)
+  const { workspaces, total, loading } = useWorkspaces()
+  const empty = !loading && withoutSources(workspaces, total)
   return (
     <Page
       title="Overview"

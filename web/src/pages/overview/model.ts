@@ -1,6 +1,6 @@
 // The data of the overview, updated each second, and values derived from it.
 
-import type { AdminSchemas } from '@/api'
+import type { AdminSchemas, Workspace } from '@/api'
 import type { Tone } from '@/ui'
 
 export type Overview = AdminSchemas['OverviewEvent']
@@ -121,5 +121,9 @@ export const engineEffect = (name: string) =>
   ENGINE_EFFECTS[name] ?? 'Requests that use it fail until it is back.'
 
 /** Returns the tone of a lag in seconds. */
+/** Reports whether no workspace of the installation has a source. Of many workspaces only the first are known. */
+export const withoutSources = (known: readonly Workspace[], total: number): boolean =>
+  known.length >= total && known.every((w) => w.sources === 0)
+
 export const lagTone = (s: number): Tone => (s >= 60 ? 'bad' : s >= 10 ? 'warn' : 'neutral')
 export const freshnessTone = (s: number): Tone => (s >= 10 ? 'bad' : s >= 2 ? 'warn' : 'neutral')
