@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the stages of make test, or with "all" those of make test-all, and prints how long each
-# took. What waits little for engines (the linter, the page's tests) runs beside the Go tests.
+# took. The linter, the page's tests and the browser run beside the Go tests, which wait for a third
+# of their time; in make test-all, the browser runs in all its sizes afterwards.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 suite=${1:-short}
@@ -44,7 +45,13 @@ packages() {
 # The linter vets, and nobody debugs these binaries: both take a minute and more of all packages.
 flags=(-count=1 -vet=off -ldflags=-w)
 
-{ stage lint make -s lint; stage page make -s page-test; } &
+browser() { stage browser go test -count=1 -timeout 20m ./test/browser; }
+
+{
+  stage lint make -s lint
+  stage page make -s page-test
+  [ "$suite" = all ] || browser
+} &
 beside=$!
 if [ "$suite" = all ]; then
   shown go go test "${flags[@]}" -timeout 60m -p 2 -parallel 4 $(packages)
@@ -53,8 +60,8 @@ else
 fi
 stage promql module promql
 wait $beside
-stage browser go test -count=1 -timeout 20m ./test/browser
 if [ "$suite" = all ]; then
+  browser
   for name in grafana prometheus influx; do stage $name module $name; done
 fi
 

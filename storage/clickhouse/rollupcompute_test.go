@@ -43,7 +43,8 @@ func TestPointsWithSeveralRowsAreComputedOnce(t *testing.T) {
 	require.EqualValues(t, 3*2*3600, report.Points)
 	r.requireSame(r.dayByHour(3), "points that were overwritten before")
 
-	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), point{series: id(1), ts: t0 + 30*minute, value: 1e6})))
+	overwritten := point{series: id(1), ts: t0 + 30*minute, value: 1e6}
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), overwritten)))
 	first, second := r.pass(t0+2*hour), r.pass(t0+2*hour)
 	require.Equal(t, 1, first.Repeated+second.Repeated)
 	r.requireSame(r.dayByHour(3), "a point that was overwritten afterwards")

@@ -27,13 +27,17 @@ func TestOnlyTheFirstFailureAndTheFirstSuccessAfterItAreLogged(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, step := range []struct {
-		ctx context.Context
-		err error
+		ended bool
+		err   error
 	}{
-		{t.Context(), nil}, {ended, errors.New("stopped")}, {t.Context(), errors.New("first")},
-		{t.Context(), errors.New("second")}, {ended, nil}, {t.Context(), nil}, {t.Context(), nil},
+		{false, nil}, {true, errors.New("stopped")}, {false, errors.New("first")}, {false, errors.New("second")},
+		{true, nil}, {false, nil}, {false, nil},
 	} {
-		log.Note(step.ctx, logger, step.err, "work", "pruning")
+		ctx := t.Context()
+		if step.ended {
+			ctx = ended
+		}
+		log.Note(ctx, logger, step.err, "work", "pruning")
 	}
 	require.Equal(t, []string{
 		`level=WARN msg="the store cannot be read" error=first work=pruning`,
