@@ -23,8 +23,9 @@ const maxRollupMemory = 512 << 20
 // A point may have several rows, in different parts of the table, if it was overwritten or stored
 // again. This is rare, and FINAL takes more time than everything else. The minutes are therefore
 // computed without FINAL by a statement that fails if the times of a minute do not rise. Then it is
-// repeated with FINAL, and at last with sorting, also for the rest of the pass. Rows that a failed
-// statement has inserted are valid.
+// repeated with FINAL, and at last with sorting, also for the rest of the pass. It is repeated with
+// FINAL, too, if it exceeds its memory: it keeps all minutes of the window, and even one series may have
+// too many points for that. Rows that a failed statement has inserted are valid.
 func (r *passRun) compute(ctx context.Context, w window) (took time.Duration, err error) {
 	began := time.Now()
 	where := w.condition()
@@ -41,7 +42,7 @@ func (r *passRun) compute(ctx context.Context, w window) (took time.Duration, er
 	}
 	for {
 		err = r.write(ctx, TableMinutes, minutesOf(where, *how))
-		if !isDisordered(err) {
+		if !isDisordered(err) && (*how > readOrdered || !hasCode(err, codeMemoryLimit)) {
 			break
 		}
 		r.report.Repeated++
@@ -133,9 +134,12 @@ func emptyRows(table, unit, where string) string {
 func startOf(unit string) string { return "toDateTime64(toStartOf" + unit + "(ts), 6, 'UTC')" }
 
 // isDisordered reports whether a statement failed because the times of a minute do not rise.
-func isDisordered(err error) bool {
+func isDisordered(err error) bool { return hasCode(err, codeThrown) }
+
+// hasCode reports whether an error is an exception of ClickHouse with a code.
+func hasCode(err error, code int32) bool {
 	var exception *ch.Exception
-	return errors.As(err, &exception) && exception.Code == codeThrown
+	return errors.As(err, &exception) && exception.Code == code
 }
 
 // write runs a query that computes rows of a table, and inserts them. The query has a
@@ -163,8 +167,7 @@ func (r *passRun) write(ctx context.Context, table, query string) (err error) {
 
 // rollupSettings returns the settings of the statements of a pass. They use one thread,
 // because they are never urgent, and so that rows stay in order. Rows of one time are in one month, so
-// that FINAL need not merge across months. A statement that exceeds its memory is repeated for fewer
-// series.
+// that FINAL need not merge across months.
 func rollupSettings() ch.Settings {
 	return ch.Settings{
 		"async_insert": 0, "optimize_on_insert": 0, "insert_deduplicate": 0, "max_partitions_per_insert_block": 0,
