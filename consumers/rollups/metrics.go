@@ -53,7 +53,8 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		points: counter("livegraph_rollups_points_total", "Total number of points from which rollups were computed."),
 		repeats: counter(
 			"livegraph_rollups_repeated_total",
-			"Total number of statements that were repeated with FINAL, because points had several rows.",
+			"Total number of statements that were repeated with FINAL, because points had several rows or the statement "+
+				"exceeded its memory.",
 		),
 	}
 	m.passes.WithLabelValues(resultDone)

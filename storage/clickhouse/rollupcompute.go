@@ -1,6 +1,7 @@
 package clickhouse
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +13,13 @@ import (
 const rollupColumns = "(series, ts, points, total, lowest, highest, first, last, first_us, last_us, increase, spread," +
 	" version)"
 
-// maxRollupMemory is the memory of a statement in bytes. The arrays of its minutes have 16 bytes per
+// defaultRollupMemory is the memory of a statement in bytes. The arrays of its minutes have 16 bytes per
 // point.
-const maxRollupMemory = 512 << 20
+const defaultRollupMemory = 512 << 20
+
+// maxMinuteBytes is the size of the arrays that a statement with FINAL collects before it computes their
+// minutes. It needs several times as much memory.
+const maxMinuteBytes = 8 << 20
 
 // compute writes the rollups of a window: minutes from points, then hours from minutes. If
 // points may have been deleted, it first writes empty rows for the minutes and hours that no
@@ -159,21 +164,23 @@ func (r *passRun) write(ctx context.Context, table, query string) (err error) {
 	defer cancel()
 	r.version++
 	statement := "INSERT INTO " + table + " " + rollupColumns + fmt.Sprintf(query, r.version)
-	if err := r.db.conn.Exec(ch.Context(ctx, ch.WithSettings(rollupSettings())), statement); err != nil {
+	if err := r.db.conn.Exec(ch.Context(ctx, ch.WithSettings(r.settings())), statement); err != nil {
 		return fmt.Errorf("writing to %s: %w", table, err)
 	}
 	return nil
 }
 
-// rollupSettings returns the settings of the statements of a pass. They use one thread,
+// settings returns the settings of the statements of a pass. They use one thread,
 // because they are never urgent, and so that rows stay in order. Rows of one time are in one month, so
 // that FINAL need not merge across months.
-func rollupSettings() ch.Settings {
+func (r *passRun) settings() ch.Settings {
 	return ch.Settings{
 		"async_insert": 0, "optimize_on_insert": 0, "insert_deduplicate": 0, "max_partitions_per_insert_block": 0,
 		"max_execution_time": int(RollUpLimit.Seconds()), "timeout_overflow_mode": "throw",
-		"max_memory_usage": maxRollupMemory, "max_threads": 1, "max_insert_threads": 1, "max_query_size": maxStatement,
-		"optimize_aggregation_in_order": 1, "do_not_merge_across_partitions_select_final": 1,
+		"max_memory_usage": cmp.Or(r.pass.Memory, defaultRollupMemory), "max_query_size": maxStatement, "max_threads": 1,
+		"max_insert_threads":            1,
+		"optimize_aggregation_in_order": 1, "aggregation_in_order_max_block_bytes": maxMinuteBytes,
+		"do_not_merge_across_partitions_select_final": 1,
 	}
 }
 

@@ -1,10 +1,12 @@
 package clickhouse_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -48,4 +50,24 @@ func TestPointsWithSeveralRowsAreComputedOnce(t *testing.T) {
 	first, second := r.pass(t0+2*hour), r.pass(t0+2*hour)
 	require.Equal(t, 1, first.Repeated+second.Repeated)
 	r.requireSame(r.dayByHour(3), "a point that was overwritten afterwards")
+}
+
+// TestASeriesThatExceedsTheMemoryOfAStatementIsComputedWithFinal stores an hour of one series whose arrays
+// need more memory than a statement may use. Such a statement cannot be divided further.
+func TestASeriesThatExceedsTheMemoryOfAStatementIsComputedWithFinal(t *testing.T) {
+	const points, memory = 12_000_000, 160 << 20
+	r := newRollupFixture(t, 1)
+	testenv.QueryClickHouse(t, r.url.String(), fmt.Sprintf(`
+		INSERT INTO points SELECT %d, fromUnixTimestamp64Micro(toInt64(%d + number * %d)), number %% 977, %d
+		FROM numbers(%d)`, id(0), t0, hour/points, r.nextVersion(), points))
+	var computed clickhouse.RollupReport
+	for computed.Points == 0 {
+		var err error
+		computed, err = r.RollUp(t.Context(), clickhouse.RollupPass{NowUS: t0 + hour, Memory: memory})
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, computed.Repeated)
+	require.EqualValues(t, points, computed.Points)
+	require.EqualValues(t, 60, computed.Minutes)
+	r.requireSame(r.dayByHour(1), "a series with more points than fit into memory")
 }

@@ -2,12 +2,9 @@ package clickhouse
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
-
-	ch "github.com/ClickHouse/clickhouse-go/v2"
 )
 
 // RollUpLimit is the time limit of one statement of a pass in ClickHouse. When
@@ -49,6 +46,8 @@ type RollupPass struct {
 	Proceed func(context.Context) error
 	// NowUS is the current time for the horizon; 0: the time of ClickHouse's clock.
 	NowUS int64
+	// Memory is the limit of the memory of a statement in bytes; 0: 512 MiB.
+	Memory int
 }
 
 // RollupReport is the result of a pass.
@@ -58,7 +57,7 @@ type RollupReport struct {
 	Minutes uint64 // rows of minutes that were written
 	Points  uint64 // points in these rows
 	// Repeated is the number of statements that were repeated with FINAL, because points had several
-	// rows.
+	// rows or the statement exceeded its memory.
 	Repeated int
 	Clean    time.Time // time up to which rollups are valid now, unless they are marked
 }
@@ -214,15 +213,7 @@ func (r *passRun) computeAllSeries(ctx context.Context, from, to int64) error {
 // exceededLimit reports whether a statement exceeded its limit of time or memory, so that a
 // smaller one may succeed.
 func exceededLimit(err error) bool {
-	var exception *ch.Exception
-	if !errors.As(err, &exception) {
-		return false
-	}
-	switch exception.Code {
-	case codeTimeout, codeTooSlow, codeMemoryLimit:
-		return true
-	}
-	return false
+	return hasCode(err, codeTimeout) || hasCode(err, codeTooSlow) || hasCode(err, codeMemoryLimit)
 }
 
 // window is a range of full hours of some series.
