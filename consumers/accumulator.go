@@ -104,13 +104,11 @@ func (in *accumulator) add(records []*kgo.Record, drained bool) {
 }
 
 func (in *accumulator) full() bool {
-	if Full(in.current.Batch) {
+	rows, bytes := in.current.Rows(), in.current.bytes
+	if rows >= in.cfg.BatchRows || bytes >= in.cfg.BatchBytes || in.current.Full() {
 		return true
 	}
-	if s, ok := in.handler.(batchSizer); ok && s.Full(in.current.Rows(), in.current.bytes) {
-		return true
-	}
-	return in.current.Rows() >= in.cfg.BatchRows || in.current.bytes >= in.cfg.BatchBytes
+	return in.cfg.Hooks.Full != nil && in.cfg.Hooks.Full(rows, bytes)
 }
 
 // waitForSpace waits until the current batch is not full. It returns false if ctx is done.

@@ -64,6 +64,8 @@ type Batch interface {
 	Add(r *kgo.Record) error
 	// Rows returns the approximate number of rows of the batch.
 	Rows() int
+	// Full reports whether the batch has reached a limit of its own.
+	Full() bool
 	// Prepare does the work that is possible while an earlier batch is stored.
 	Prepare(ctx context.Context) error
 	// Store makes the effects durable and visible. An error created by Permanent means that
@@ -103,43 +105,21 @@ func IsRejoin(err error) bool {
 	return errors.As(err, &r)
 }
 
-// revocationObserver is a Handler that is notified when partitions are revoked or lost.
-type revocationObserver interface {
-	Gone(partitions []int32)
-}
-
-// finisher is a Handler that does work in addition to its batches. Finish waits for that work.
-// It is called when all batches are stored and no more follow, or before partitions are revoked.
-type finisher interface {
-	Finish(ctx context.Context, partitions []int32) error
-}
-
-// fullReporter is a Batch that has its own limit.
-type fullReporter interface {
-	Full() bool
-}
-
-// Full reports whether a batch has reached its own limit, if it has one.
-func Full(b Batch) bool {
-	f, ok := b.(fullReporter)
-	return ok && f.Full()
-}
-
-// batchSizer is a Handler that sometimes requires smaller batches than Config allows.
-type batchSizer interface {
-	Full(rows, bytes int) bool
-}
-
-// refusalHandler is a Handler that handles records that can never be processed. They are not
-// written to the dead letters.
-type refusalHandler interface {
-	Refused(ctx context.Context, deadLetters []kafka.DeadLetter) error
-}
-
-// deadLetterObserver is a Handler that is notified of written dead letters before Advance passes
-// their offsets.
-type deadLetterObserver interface {
-	OnDeadLetters(ctx context.Context, deadLetters []kafka.DeadLetter) error
+// Hooks are functions that a handler needs in addition to Handler. The loop does not call those that
+// are nil.
+type Hooks struct {
+	// Gone is called after partitions were revoked or lost.
+	Gone func(partitions []int32)
+	// Finish waits for the work on partitions that the handler does in addition to its batches. It is
+	// called when all batches are stored and no more follow, or before partitions are revoked.
+	Finish func(ctx context.Context, partitions []int32) error
+	// Full reports whether a batch of this size is full, although Config allows a larger one.
+	Full func(rows, bytes int) bool
+	// Refused handles records that can never be processed. They are then not written to the dead
+	// letters.
+	Refused func(ctx context.Context, deadLetters []kafka.DeadLetter) error
+	// DeadLetters is called after dead letters are written, before Advance passes their offsets.
+	DeadLetters func(ctx context.Context, deadLetters []kafka.DeadLetter) error
 }
 
 // Config configures the loop.
@@ -167,6 +147,7 @@ type Config struct {
 	Grace time.Duration
 	// Tracing records spans of batches that contain traced records; nil: none.
 	Tracing trace.TracerProvider
+	Hooks   Hooks
 }
 
 // Defaults and fixed limits.

@@ -86,10 +86,10 @@ func (l *Loop) writeDeadLetters(ctx context.Context, deadLetters []kafka.DeadLet
 	if len(deadLetters) == 0 {
 		return nil
 	}
-	if h, ok := l.handler.(refusalHandler); ok {
-		return l.retryUntilDone(ctx, "noting refused records", func(ctx context.Context) error {
-			return h.Refused(ctx, deadLetters)
-		})
+	if refused := l.cfg.Hooks.Refused; refused != nil {
+		return l.retryUntilDone(
+			ctx, "noting refused records", func(ctx context.Context) error { return refused(ctx, deadLetters) },
+		)
 	}
 	for i := range deadLetters {
 		r := deadLetters[i].Record
@@ -104,9 +104,9 @@ func (l *Loop) writeDeadLetters(ctx context.Context, deadLetters []kafka.DeadLet
 		return err
 	}
 	l.metrics.DeadLetters.Add(int64(len(deadLetters)))
-	if h, ok := l.handler.(deadLetterObserver); ok {
+	if written := l.cfg.Hooks.DeadLetters; written != nil {
 		return l.retryUntilDone(
-			ctx, "noting dead letters", func(ctx context.Context) error { return h.OnDeadLetters(ctx, deadLetters) },
+			ctx, "noting dead letters", func(ctx context.Context) error { return written(ctx, deadLetters) },
 		)
 	}
 	return nil

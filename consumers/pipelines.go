@@ -98,8 +98,8 @@ func (ls *pipelines) flush(ctx context.Context, partitions []int32) bool {
 
 // finish waits for the work that the handler does in addition to its batches.
 func (ls *pipelines) finish(ctx context.Context, partitions []int32) error {
-	if f, ok := ls.session.handler.(finisher); ok {
-		return f.Finish(ctx, partitions)
+	if finish := ls.session.cfg.Hooks.Finish; finish != nil {
+		return finish(ctx, partitions)
 	}
 	return nil
 }

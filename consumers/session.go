@@ -105,8 +105,8 @@ func (s *session) revoked(partitions []int32, lost bool) {
 	}
 	s.collectors.setAssigned(s.owned.remove(partitions))
 	s.pipelines.drop(partitions)
-	if l, ok := s.handler.(revocationObserver); ok {
-		l.Gone(partitions)
+	if gone := s.cfg.Hooks.Gone; gone != nil {
+		gone(partitions)
 	}
 	s.logger.Info("partitions gone", "partitions", partitions, "lost", lost)
 }

@@ -56,7 +56,7 @@ func (g *gatedHandler) Advance(_ context.Context, next map[int32]int64) error {
 	return nil
 }
 
-func (g *gatedHandler) Refused(_ context.Context, deadLetters []kafka.DeadLetter) error {
+func (g *gatedHandler) refused(_ context.Context, deadLetters []kafka.DeadLetter) error {
 	for _, l := range deadLetters {
 		g.addEvent("refused " + string(l.Record.Value))
 	}
@@ -145,8 +145,8 @@ func (o *sliceSource) Poll(ctx context.Context, _ int) ([]*kgo.Record, error) {
 func (g *gatedHandler) newLoop(atOnce int) *Loop {
 	return New(Config{
 		Name: "test", BatchRows: 1, BatchBytes: 1000, BatchWait: time.Second, StoreAtOnce: atOnce, Grace: time.Second,
-	},
-		g, nil, slog.New(slog.DiscardHandler), nil)
+		Hooks: Hooks{Refused: g.refused},
+	}, g, nil, slog.New(slog.DiscardHandler), nil)
 }
 
 // startReading starts a loop that reads source and stores up to atOnce batches at the same time.

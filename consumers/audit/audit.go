@@ -236,5 +236,8 @@ func (b *batch) Store(ctx context.Context) error {
 	return err
 }
 
+// Full returns false: only Config limits the size.
+func (*batch) Full() bool { return false }
+
 // Release does nothing.
 func (*batch) Release() {}

@@ -78,8 +78,8 @@ func (d *decider) decideNextGroup(ctx context.Context, records []*record) error 
 	return d.decide(ctx, d.firstGroup(records))
 }
 
-// Finish waits until no workspace of the partitions is set aside.
-func (h handler) Finish(ctx context.Context, partitions []int32) error {
+// finish waits until no workspace of the partitions is set aside.
+func (h handler) finish(ctx context.Context, partitions []int32) error {
 	for _, number := range partitions {
 		p, err := h.partition(number)
 		if err != nil {

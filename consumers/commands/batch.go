@@ -102,5 +102,8 @@ func (c *Consumer) firstGroup(records []*record) []*record {
 	return records
 }
 
+// Full returns false: only Config limits the size.
+func (*batch) Full() bool { return false }
+
 // Release drops the references to the records.
 func (b *batch) Release() { b.records = nil }

@@ -143,6 +143,7 @@ func New(deps Deps) *Consumer {
 		Name: "commands", Group: cfg.Group, Topic: deps.Log.Topic(kafka.TopicCommands).Name,
 		BatchRows: groupCommands, BatchBytes: partitionBatchBytes, FetchBytes: cfg.FetchBytes, CommitEvery: commitEvery,
 		Grace: cfg.Grace, Tracing: deps.Tracing, ByPartition: true,
+		Hooks: consumers.Hooks{Gone: handler{c}.gone, Finish: handler{c}.finish},
 	}, handler{c}, deps.Log, c.logger, deps.Metrics)
 	return c
 }
@@ -265,8 +266,8 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 	return from, nil
 }
 
-// Gone removes revoked partitions.
-func (h handler) Gone(partitions []int32) {
+// gone removes revoked partitions.
+func (h handler) gone(partitions []int32) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, p := range partitions {

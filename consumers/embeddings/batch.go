@@ -186,5 +186,8 @@ func advanceProgress(sequence int64, events []event) (reached int64, gap bool) {
 	return sequence, false
 }
 
+// Full returns false: only Config limits the size.
+func (*batch) Full() bool { return false }
+
 // Release drops the references to the events.
 func (b *batch) Release() { b.events = nil }

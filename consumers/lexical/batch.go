@@ -105,5 +105,8 @@ func (b *batch) Store(ctx context.Context) error {
 	return nil
 }
 
+// Full returns false: only Config limits the size.
+func (*batch) Full() bool { return false }
+
 // Release drops the references to the collected nodes.
 func (b *batch) Release() { b.workspaces, b.order = nil, nil }

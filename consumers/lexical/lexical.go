@@ -94,7 +94,7 @@ func New(deps Deps) *Consumer {
 	c.loop = consumers.New(consumers.Config{
 		Name: "lexical", Group: cfg.Group, Topic: deps.Log.Topic(kafka.TopicEvents).Name,
 		BatchRows: cfg.BatchNodes, BatchBytes: batchBytes, BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes,
-		Grace: cfg.Grace, Tracing: deps.Tracing,
+		Grace: cfg.Grace, Tracing: deps.Tracing, Hooks: consumers.Hooks{Refused: handler{c}.refused},
 	}, handler{c}, deps.Log, c.logger, deps.Metrics)
 	c.filler, c.champions = newFiller(c), newChampions(c)
 	return c
@@ -137,9 +137,9 @@ func (handler) Version(*kgo.Record) uint64 { return 0 }
 // Advance does nothing: Postgres stores the progress of each workspace.
 func (handler) Advance(context.Context, map[int32]int64) error { return nil }
 
-// Refused logs records that cannot be read. They do not become dead letters: because their
+// refused logs records that cannot be read. They do not become dead letters: because their
 // changes are missing, their workspaces are filled again.
-func (h handler) Refused(_ context.Context, deadLetters []kafka.DeadLetter) error {
+func (h handler) refused(_ context.Context, deadLetters []kafka.DeadLetter) error {
 	for i := range deadLetters {
 		r := deadLetters[i].Record
 		h.logger.Error(

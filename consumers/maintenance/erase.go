@@ -15,6 +15,9 @@ import (
 type Store struct {
 	Name   string // name for operators
 	Eraser eraser
+	// Forget removes an index that the store keeps until the end, by which a repeated EraseWorkspace
+	// finds the rows to remove. nil: there is none.
+	Forget func(ctx context.Context, workspace uuid.UUID) error
 }
 
 // eraser removes the data of a closed workspace, for which no more requests are accepted.
@@ -24,12 +27,6 @@ type eraser interface {
 	// EraseWorkspace removes the rows of a workspace and calls removed with their number as it
 	// proceeds. It may be repeated, also after an interruption.
 	EraseWorkspace(ctx context.Context, workspace uuid.UUID, removed func(rows int64) error) error
-}
-
-// forgetter is a store that keeps an index until the end, by which a repeated EraseWorkspace
-// finds the rows to remove.
-type forgetter interface {
-	ForgetWorkspace(ctx context.Context, workspace uuid.UUID) error
 }
 
 // logStore is the first entry of the progress of a deletion. The deletion is written to the log,
@@ -111,8 +108,8 @@ func (e *erasure) run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("emptying %s: %w", store.Name, err)
 		}
-		if f, ok := store.Eraser.(forgetter); ok && sweep {
-			if err := f.ForgetWorkspace(ctx, e.d.Workspace); err != nil {
+		if store.Forget != nil && sweep {
+			if err := store.Forget(ctx, e.d.Workspace); err != nil {
 				return fmt.Errorf("emptying %s: %w", store.Name, err)
 			}
 		}

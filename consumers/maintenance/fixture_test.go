@@ -180,7 +180,8 @@ func (w *fixture) newRunner(change ...func(*maintenance.Deps)) *maintenance.Runn
 	deps := maintenance.Deps{
 		Registry: w.registry, Points: w.points, Log: w.log, Logger: w.logger,
 		Stores: []maintenance.Store{
-			{Name: "clickhouse", Eraser: w.points}, {Name: "redis", Eraser: w.redis}, {Name: "postgres", Eraser: w.registry},
+			{Name: "clickhouse", Eraser: w.points, Forget: w.points.ForgetWorkspace}, {Name: "redis", Eraser: w.redis},
+			{Name: "postgres", Eraser: w.registry},
 		},
 		Config: maintenance.Config{
 			RetentionEvery: 50 * time.Millisecond, PruneEvery: 50 * time.Millisecond, EraseEvery: 20 * time.Millisecond,

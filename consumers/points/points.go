@@ -98,6 +98,7 @@ func New(deps Deps) *Consumer {
 		BatchBytes: cfg.BatchBytes,
 		BatchWait:  cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
 		StoreAtOnce: concurrentStores, Tracing: deps.Tracing,
+		Hooks: consumers.Hooks{DeadLetters: handler{c}.noteDeadLetters},
 	}, handler{c}, deps.Log, c.logger, deps.Metrics)
 	return c
 }

@@ -76,9 +76,9 @@ func (b *workspaceBatch) Add(r *kgo.Record) error {
 	return nil
 }
 
-// OnDeadLetters stores which records became dead letters, so that a checkpoint that has
+// noteDeadLetters stores which records became dead letters, so that a checkpoint that has
 // passed one reports it.
-func (h handler) OnDeadLetters(ctx context.Context, deadLetters []kafka.DeadLetter) error {
+func (h handler) noteDeadLetters(ctx context.Context, deadLetters []kafka.DeadLetter) error {
 	h.mu.Lock()
 	id := h.topicID
 	h.mu.Unlock()

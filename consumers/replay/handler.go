@@ -26,8 +26,8 @@ type handler struct {
 // NewBatch returns an empty batch of the consumer.
 func (h *handler) NewBatch() consumers.Batch { return &pacedBatch{Batch: h.newBatch(), pace: h.pace} }
 
-// Full limits the size of batches while there is live work, which waits for them.
-func (h *handler) Full(rows, bytes int) bool {
+// full limits the size of batches while there is live work, which waits for them.
+func (h *handler) full(rows, bytes int) bool {
 	return h.pace.live.Load() && (rows >= h.liveBatchRows || bytes >= h.liveBatchBytes)
 }
 
@@ -40,9 +40,9 @@ func (h *handler) Advance(ctx context.Context, next map[int32]int64) error {
 	return err
 }
 
-// Refused counts records that can never be stored. They became dead letters when they were first
+// refused counts records that can never be stored. They became dead letters when they were first
 // consumed.
-func (h *handler) Refused(_ context.Context, deadLetters []kafka.DeadLetter) error {
+func (h *handler) refused(_ context.Context, deadLetters []kafka.DeadLetter) error {
 	h.progress.refuse(int64(len(deadLetters)))
 	return nil
 }

@@ -69,9 +69,6 @@ type pacedBatch struct {
 	waited bool
 }
 
-// Full reports whether the underlying batch is full.
-func (b *pacedBatch) Full() bool { return consumers.Full(b.Batch) }
-
 // Prepare waits for the pace, and prepares the batch.
 func (b *pacedBatch) Prepare(ctx context.Context) error {
 	if !b.waited {

@@ -257,6 +257,7 @@ func (r *Runner) read(working, reading context.Context, job jobs.Replay, p *prog
 	loop := consumers.New(consumers.Config{
 		Name: "replay", Group: "replay-" + job.Consumer, Topic: topic, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes,
 		BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace, StoreAtOnce: cfg.StoreAtOnce,
+		Hooks: consumers.Hooks{Full: h.full, Refused: h.refused},
 	}, h, r.deps.Log, log, nil)
 	p.stored = func() int64 { return loop.Metrics().Rows.Load() }
 	reader := &source{

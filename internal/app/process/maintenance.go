@@ -18,7 +18,7 @@ func (b *builder) addMaintenance() error {
 	work := maintenance.New(maintenance.Deps{
 		Registry: b.Postgres, Points: b.ClickHouse, Log: b.Kafka, Logger: b.Logger, Metrics: b.Metrics,
 		Stores: []maintenance.Store{
-			{Name: "clickhouse", Eraser: b.ClickHouse},
+			{Name: "clickhouse", Eraser: b.ClickHouse, Forget: b.ClickHouse.ForgetWorkspace},
 			{Name: "redis", Eraser: redisEraser{b.Redis, b.Config}},
 			{Name: "milvus", Eraser: embeddings.Eraser{Graph: b.Postgres, Vectors: b.Milvus}},
 			{Name: "postgres", Eraser: b.Postgres}, // last: its rows show which work is not done
