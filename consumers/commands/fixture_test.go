@@ -2,9 +2,7 @@ package commands_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
-	"os"
 	"testing"
 	"time"
 
@@ -52,7 +50,7 @@ type fixture struct {
 func newFixture(tb testing.TB, broker *testenv.Broker) *fixture {
 	tb.Helper()
 	ctx := context.Background()
-	f := &fixture{tb: tb, broker: broker, logger: slog.New(slog.NewTextHandler(logWriter(), nil)), actor: uuid.New()}
+	f := &fixture{tb: tb, broker: broker, logger: testenv.Logger(), actor: uuid.New()}
 	f.config = commands.Config{Group: broker.Prefix + "commands-test", FetchBytes: 8 << 20}
 	var err error
 	f.url, f.redisURL = testenv.MigratedPostgres(tb), testenv.Redis(tb)
@@ -78,15 +76,6 @@ func newFixture(tb testing.TB, broker *testenv.Broker) *fixture {
 	})
 	f.eventually("the subscription to replies is active", f.replies.Connected)
 	return f
-}
-
-// logWriter returns the destination of the consumers' logs: stderr if LIVEGRAPH_TEST_LOG is set,
-// else none.
-func logWriter() io.Writer {
-	if os.Getenv("LIVEGRAPH_TEST_LOG") != "" {
-		return os.Stderr
-	}
-	return io.Discard
 }
 
 // newClient creates a client of the log, as a separate process would have.

@@ -3,11 +3,9 @@ package embeddings_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -60,7 +58,7 @@ func newFixtureOn(tb testing.TB, address string) *fixture {
 	tb.Helper()
 	ctx := context.Background()
 	f := &fixture{
-		tb: tb, broker: testenv.NewKFake(tb), logger: slog.New(slog.NewTextHandler(logWriter(), nil)),
+		tb: tb, broker: testenv.NewKFake(tb), logger: testenv.Logger(),
 		embedder: embed.NewStatic(),
 		random:   rand.New(rand.NewPCG(7, 7)),
 	}
@@ -91,15 +89,6 @@ func newFixtureOn(tb testing.TB, address string) *fixture {
 	f.log = f.newClient()
 	f.runCommands()
 	return f
-}
-
-// logWriter returns the destination of the consumers' logs: stderr if LIVEGRAPH_TEST_LOG is set,
-// else none.
-func logWriter() io.Writer {
-	if os.Getenv("LIVEGRAPH_TEST_LOG") != "" {
-		return os.Stderr
-	}
-	return io.Discard
 }
 
 func (f *fixture) newClient() *kafka.Client {

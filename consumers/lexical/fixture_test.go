@@ -2,9 +2,7 @@ package lexical_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
-	"os"
 	"testing"
 	"time"
 
@@ -47,7 +45,7 @@ type fixture struct {
 func newFixture(tb testing.TB, broker *testenv.Broker) *fixture {
 	tb.Helper()
 	ctx := context.Background()
-	f := &fixture{tb: tb, broker: broker, logger: slog.New(slog.NewTextHandler(logWriter(), nil)), actor: uuid.New()}
+	f := &fixture{tb: tb, broker: broker, logger: testenv.Logger(), actor: uuid.New()}
 	url := testenv.MigratedPostgres(tb)
 	var err error
 	f.graph, err = stores.Open(ctx, url, 8)
@@ -77,15 +75,6 @@ func newFixture(tb testing.TB, broker *testenv.Broker) *fixture {
 		Config: commands.Config{Group: broker.Prefix + "commands-test", FetchBytes: 8 << 20},
 	}).Run)
 	return f
-}
-
-// logWriter returns the destination of the consumers' logs: stderr if LIVEGRAPH_TEST_LOG is set,
-// else none.
-func logWriter() io.Writer {
-	if os.Getenv("LIVEGRAPH_TEST_LOG") != "" {
-		return os.Stderr
-	}
-	return io.Discard
 }
 
 func (f *fixture) newWorkspace() uuid.UUID {

@@ -3,9 +3,7 @@ package points_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -62,7 +60,7 @@ func newFixtureOn(tb testing.TB, broker *testenv.Broker, store, registry string)
 	w := &fixture{
 		tb: tb, broker: broker, topic: broker.Prefix + "points", group: broker.Prefix + "points-test",
 		clickhouseURL: store, postgresURL: registry, workspace: uuid.New(),
-		logger: slog.New(slog.NewTextHandler(logOutput(), nil)),
+		logger: testenv.Logger(),
 	}
 	w.config = points.Config{
 		Group: w.group, BatchRows: 1_000_000, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20,
@@ -78,15 +76,6 @@ func newFixtureOn(tb testing.TB, broker *testenv.Broker, store, registry string)
 	require.NoError(tb, w.points.Migrate(ctx))
 	w.log = w.client()
 	return w
-}
-
-// logOutput returns the writer for logs of the consumers: stderr if LIVEGRAPH_TEST_LOG is
-// set, otherwise none.
-func logOutput() io.Writer {
-	if os.Getenv("LIVEGRAPH_TEST_LOG") != "" {
-		return os.Stderr
-	}
-	return io.Discard
 }
 
 // client creates a client of the log, as a separate process would.

@@ -11,6 +11,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
+	"github.com/livegraph/livegraph/test/chtest"
 )
 
 // readAll returns the results of all kinds of queries of series.
@@ -188,12 +189,12 @@ func (r *rollupFixture) insertAll() {
 }
 
 func TestNewerPointsOfADeletedTimeAreShown(t *testing.T) {
-	s := newStore(t)
-	s.insert(t, "points", point{1, t0, 1, 5}, point{1, t0 + 1, 2, 5})
-	s.insert(t, "points", point{1, t0, 3, 7})
+	s := chtest.New(t)
+	s.Insert(t, "points", chtest.Row(1, t0, 1, 5), chtest.Row(1, t0+1, 2, 5))
+	s.Insert(t, "points", chtest.Row(1, t0, 3, 7))
 	hidden := timeseries.Hidden{}
 	hidden.Add(1, clickhouse.Deletion{Ceiling: 6}, true)
-	within := everything
+	within := chtest.Everything
 	within.Hidden = hidden
 	found, _, err := s.RawPoints(t.Context(), timeseries.RawQuery{Numbers: []uint64{1}, Range: within, Limit: 10})
 	require.NoError(t, err)
@@ -201,18 +202,18 @@ func TestNewerPointsOfADeletedTimeAreShown(t *testing.T) {
 }
 
 func TestMoreDeletionsThanAQueryCanLeaveOutAreRefused(t *testing.T) {
-	s := newStore(t)
+	s := chtest.New(t)
 	hidden := timeseries.Hidden{}
 	for i := range int64(10_001) {
 		hidden.Add(1, clickhouse.Deletion{FromUS: new(t0 + 2*i), ToUS: new(t0 + 2*i + 1), Ceiling: 6}, true)
 	}
-	within := everything
+	within := chtest.Everything
 	within.Hidden = hidden
 	_, _, err := s.RawPoints(t.Context(), timeseries.RawQuery{Numbers: []uint64{1}, Range: within, Limit: 10})
 	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
 
 	delete(hidden, 1)
-	s.insert(t, "points", point{2, t0, 1, 5}, point{2, t0 + 1, 2, 5}, point{2, t0 + 2, 2, 7})
+	s.Insert(t, "points", chtest.Row(2, t0, 1, 5), chtest.Row(2, t0+1, 2, 5), chtest.Row(2, t0+2, 2, 7))
 	for i := range int64(9_000) {
 		hidden.Add(2, clickhouse.Deletion{FromUS: new(t0 + 2*i), ToUS: new(t0 + 2*i + 1), Ceiling: 6}, true)
 	}

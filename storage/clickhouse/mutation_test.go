@@ -18,11 +18,11 @@ func TestADeletionThatTakesTooLongIsNotQueuedAgain(t *testing.T) {
 	r := newRollupFixture(t, 1)
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), every(second, t0, t0+minute, id(0))...)))
 	unfinished := func() string {
-		return testenv.QueryClickHouse(t, r.url.String(),
+		return testenv.QueryClickHouse(t, r.URL.String(),
 			"SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table = 'points' AND NOT is_done")
 	}
-	count := func() string { return testenv.QueryClickHouse(t, r.url.String(), "SELECT count() FROM points") }
-	r.exec(t, "SYSTEM STOP MERGES points")
+	count := func() string { return testenv.QueryClickHouse(t, r.URL.String(), "SELECT count() FROM points") }
+	r.Exec(t, "SYSTEM STOP MERGES points")
 	deletion := clickhouse.Deletion{Workspace: r.workspace, Source: r.source, Ceiling: 1 << 40}
 	for range 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -32,7 +32,7 @@ func TestADeletionThatTakesTooLongIsNotQueuedAgain(t *testing.T) {
 		require.Equal(t, "1", unfinished())
 		r.reopen() // as another process
 	}
-	r.exec(t, "SYSTEM START MERGES points")
+	r.Exec(t, "SYSTEM START MERGES points")
 	require.NoError(t, r.Delete(t.Context(), deletion))
 	require.Equal(t, "0", count())
 	require.Equal(t, "0", unfinished())

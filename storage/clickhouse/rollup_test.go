@@ -12,6 +12,7 @@ import (
 
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
+	"github.com/livegraph/livegraph/test/chtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -33,7 +34,7 @@ type rollupFixture struct {
 // newRollupFixture creates a fixture with a number of series. Their ids are far apart.
 func newRollupFixture(t *testing.T, series int) *rollupFixture {
 	t.Helper()
-	s := newStore(t)
+	s := chtest.New(t)
 	r := &rollupFixture{store: s, t: t, workspace: uuid.New(), source: uuid.New()}
 	r.reopen()
 	for i := range series {
@@ -56,7 +57,7 @@ func ids(n int) (all []uint64) {
 func (r *rollupFixture) reopen() {
 	r.t.Helper()
 	r.registry = prometheus.NewRegistry()
-	db, err := clickhouse.Open(r.t.Context(), r.url.String(), clickhouse.WithMetrics(clickhouse.NewMetrics(r.registry)))
+	db, err := clickhouse.Open(r.t.Context(), r.URL.String(), clickhouse.WithMetrics(clickhouse.NewMetrics(r.registry)))
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { _ = db.Close() })
 	r.DB, r.Reader = db, timeseries.New(db)
@@ -76,14 +77,14 @@ func (r *rollupFixture) rollUpFully(now int64) {
 	r.pass(now)
 	r.pass(now)
 	r.pass(now)
-	require.Equal(r.t, "0", testenv.QueryClickHouse(r.t, r.url.String(), "SELECT count() FROM rollup_marks"))
+	require.Equal(r.t, "0", testenv.QueryClickHouse(r.t, r.URL.String(), "SELECT count() FROM rollup_marks"))
 }
 
 // columns returns rows of one version.
 func (r *rollupFixture) columns(version uint64, points ...point) *clickhouse.PointColumns {
 	c := &clickhouse.PointColumns{}
 	for _, p := range points {
-		c.Append(p.series, p.ts, p.value.(float64), version)
+		c.Append(p.Series, p.TS, p.Value.(float64), version)
 	}
 	return c
 }
@@ -97,7 +98,7 @@ func (r *rollupFixture) nextVersion() uint64 {
 func every(step int64, from, to int64, series ...uint64) (points []point) {
 	for _, s := range series {
 		for ts := from; ts < to; ts += step {
-			points = append(points, point{series: s, ts: ts, value: float64((ts/second)%977) / 7})
+			points = append(points, point{Series: s, TS: ts, Value: float64((ts/second)%977) / 7})
 		}
 	}
 	return points
@@ -260,7 +261,7 @@ func TestSeriesAreCountedByRollups(t *testing.T) {
 	require.Equal(t, late, settled)
 
 	// Hours with valid rollups are not read from points.
-	testenv.QueryClickHouse(t, r.url.String(), "TRUNCATE TABLE points")
+	testenv.QueryClickHouse(t, r.URL.String(), "TRUNCATE TABLE points")
 	counted, err := r.SeriesStats(t.Context(), ids(1), nil, nil, nil)
 	require.NoError(t, err)
 	require.Positive(t, counted[id(0)].Count, "the hours are counted by their rollups")
@@ -280,7 +281,7 @@ func TestManySeriesAndManyMarksAreRead(t *testing.T) {
 	// One series has few marked hours, one has all, and 10,000 have one.
 	late := every(hour, t0, clock, 6)
 	for i := range 10_000 {
-		late = append(late, point{series: id(i), ts: t0 + 5*hour, value: 3.5})
+		late = append(late, point{Series: id(i), TS: t0 + 5*hour, Value: 3.5})
 	}
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), late...)))
 	q.Series, q.Groups = append(q.Series[:19_998], 5, 6), append(q.Groups[:19_998], 0, 1)

@@ -104,7 +104,7 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 		t, "0",
 		testenv.QueryClickHouse(
 			t,
-			r.url.String(),
+			r.URL.String(),
 			"SELECT count() FROM rollup_1h AS h FINAL FULL JOIN (SELECT series, toStartOfHour(ts) AS ts, sum(points) AS points "+
 				"FROM rollup_1m FINAL GROUP BY series, ts) AS m "+
 				"ON h.series = m.series AND toDateTime(h.ts) = m.ts WHERE h.points != m.points",

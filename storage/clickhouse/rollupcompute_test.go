@@ -14,7 +14,7 @@ import (
 // no order of time.
 func TestMinutesInSeveralPartsAreComputedWithoutFinal(t *testing.T) {
 	r := newRollupFixture(t, 3)
-	testenv.QueryClickHouse(t, r.url.String(), "SYSTEM STOP MERGES points")
+	testenv.QueryClickHouse(t, r.URL.String(), "SYSTEM STOP MERGES points")
 	for _, offset := range []int64{2, 0, 1} {
 		points := every(3*second, t0+offset*second, t0+3*hour, ids(3)...)
 		require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), points...)))
@@ -30,7 +30,7 @@ func TestMinutesInSeveralPartsAreComputedWithoutFinal(t *testing.T) {
 // TestPointsWithSeveralRowsAreComputedOnce overwrites points before and after their hours are computed.
 func TestPointsWithSeveralRowsAreComputedOnce(t *testing.T) {
 	r := newRollupFixture(t, 3)
-	testenv.QueryClickHouse(t, r.url.String(), "SYSTEM STOP MERGES points")
+	testenv.QueryClickHouse(t, r.URL.String(), "SYSTEM STOP MERGES points")
 	for range 2 {
 		points := every(second, t0, t0+2*hour, ids(3)...)
 		c := r.columns(r.nextVersion(), points...)
@@ -45,7 +45,7 @@ func TestPointsWithSeveralRowsAreComputedOnce(t *testing.T) {
 	require.EqualValues(t, 3*2*3600, report.Points)
 	r.requireSame(r.dayByHour(3), "points that were overwritten before")
 
-	overwritten := point{series: id(1), ts: t0 + 30*minute, value: 1e6}
+	overwritten := point{Series: id(1), TS: t0 + 30*minute, Value: 1e6}
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), overwritten)))
 	first, second := r.pass(t0+2*hour), r.pass(t0+2*hour)
 	require.Equal(t, 1, first.Repeated+second.Repeated)
@@ -57,7 +57,7 @@ func TestPointsWithSeveralRowsAreComputedOnce(t *testing.T) {
 func TestASeriesThatExceedsTheMemoryOfAStatementIsComputedWithFinal(t *testing.T) {
 	const points, memory = 12_000_000, 160 << 20
 	r := newRollupFixture(t, 1)
-	testenv.QueryClickHouse(t, r.url.String(), fmt.Sprintf(`
+	testenv.QueryClickHouse(t, r.URL.String(), fmt.Sprintf(`
 		INSERT INTO points SELECT %d, fromUnixTimestamp64Micro(toInt64(%d + number * %d)), number %% 977, %d
 		FROM numbers(%d)`, id(0), t0, hour/points, r.nextVersion(), points))
 	var computed clickhouse.RollupReport

@@ -54,7 +54,7 @@ func TestRollupsWithoutIncreasesAreNotUsedForCounters(t *testing.T) {
 	r.storeCounter()
 	r.rollUpFully(t0 + 2*day)
 	for _, table := range []string{clickhouse.TableMinutes, clickhouse.TableHours} {
-		testenv.QueryClickHouse(t, r.url.String(), "INSERT INTO "+table+` (series, ts, points, total, lowest, highest,
+		testenv.QueryClickHouse(t, r.URL.String(), "INSERT INTO "+table+` (series, ts, points, total, lowest, highest,
 			first, last, first_us, last_us, version) SELECT series, ts, points, total, lowest, highest, first, last, first_us,
 			last_us, version + 1 FROM `+table+" FINAL")
 	}

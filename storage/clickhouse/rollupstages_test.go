@@ -37,7 +37,7 @@ var errDied = errors.New("the process died")
 // the process had been killed.
 func (r *rollupFixture) openThroughProxy(before, after func() error) *clickhouse.DB {
 	r.t.Helper()
-	target := &url.URL{Scheme: r.url.Scheme, Host: r.url.Host}
+	target := &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host}
 	forward := httputil.NewSingleHostReverseProxy(target)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		insert := strings.HasPrefix(request.URL.Query().Get("query"), "INSERT INTO points ")
@@ -54,7 +54,7 @@ func (r *rollupFixture) openThroughProxy(before, after func() error) *clickhouse
 		_, _ = w.Write(answer.Body.Bytes())
 	}))
 	r.t.Cleanup(proxy.Close)
-	address := *r.url
+	address := *r.URL
 	address.Host = strings.TrimPrefix(proxy.URL, "http://")
 	db, err := clickhouse.Open(r.t.Context(), address.String())
 	require.NoError(r.t, err)
@@ -96,7 +96,7 @@ func TestPassesBetweenTheStagesOfAWriteMissNothing(t *testing.T) {
 				}
 				return nil
 			})
-			c := r.columns(r.nextVersion(), point{series: id(0), ts: at, value: float64(i) + 0.5})
+			c := r.columns(r.nextVersion(), point{Series: id(0), TS: at, Value: float64(i) + 0.5})
 			if err := writer.InsertPoints(t.Context(), c); dies {
 				require.Error(t, err)
 				r.reopen() // another process consumes the record again
@@ -163,12 +163,12 @@ func TestReadingTheLogTwiceLeavesRollupsAsTheyWere(t *testing.T) {
 	dump := func() string {
 		return testenv.QueryClickHouse(
 			t,
-			r.url.String(),
+			r.URL.String(),
 			"SELECT * EXCEPT version FROM rollup_1m FINAL ORDER BY series, ts",
 		) +
 			testenv.QueryClickHouse(
 				t,
-				r.url.String(),
+				r.URL.String(),
 				"SELECT * EXCEPT version FROM rollup_1h FINAL ORDER BY series, ts",
 			)
 	}
@@ -193,17 +193,17 @@ func TestSteadyLatePointsAreMarkedOnceAnEpoch(t *testing.T) {
 	r := newRollupFixture(t, 2)
 	r.rollUpFully(t0 + 10*hour)
 	marks := func() string {
-		return testenv.QueryClickHouse(t, r.url.String(), "SELECT count(), uniqExact(series) FROM rollup_marks")
+		return testenv.QueryClickHouse(t, r.URL.String(), "SELECT count(), uniqExact(series) FROM rollup_marks")
 	}
 	for i := range int64(20) {
 		at := t0 + hour + i*second
 		require.NoError(t, r.InsertPoints(t.Context(), r.columns(
-			r.nextVersion(), point{series: id(0), ts: at, value: 1.0}, point{series: id(1), ts: at, value: 2.0},
+			r.nextVersion(), point{Series: id(0), TS: at, Value: 1.0}, point{Series: id(1), TS: at, Value: 2.0},
 		)))
 	}
 	require.Equal(t, "2\t2", marks())
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), point{
-		series: id(0), ts: t0 + 10*hour, value: 1.0,
+		Series: id(0), TS: t0 + 10*hour, Value: 1.0,
 	})))
 	require.Equal(t, "2\t2", marks(), "what is above the horizon needs none")
 }

@@ -18,9 +18,9 @@ func (s *store) insertValues(t *testing.T, series uint64, interval int64, values
 	t.Helper()
 	var points []point
 	for i, v := range values {
-		points = append(points, point{series, t0 + int64(i)*interval*second, v, 1})
+		points = append(points, row(series, t0+int64(i)*interval*second, v, 1))
 	}
-	s.insert(t, "points", points...)
+	s.Insert(t, "points", points...)
 }
 
 // counters queries rate and delta and returns the rows of group 0 as [bucket in seconds
@@ -85,7 +85,7 @@ func TestAnIncreaseIsLostNeitherBetweenBucketsNorAtAReset(t *testing.T) {
 
 func TestTheFirstStepBeginsAtMostTheLookBackBeforeTheRange(t *testing.T) {
 	s := newStore(t)
-	s.insert(t, "points", point{1, t0, 10, 1}, point{1, t0 + 7200*second, 30, 1})
+	s.Insert(t, "points", row(1, t0, 10, 1), row(1, t0+7200*second, 30, 1))
 	at := timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}}
 	query := func(step time.Duration, from, to int64) float64 {
 		at.Range = secondsFrom(from, to)
@@ -108,7 +108,7 @@ func TestCountersOfAGroupAreTheSumOfItsSeries(t *testing.T) {
 	s.insertValues(t, 1, 10, 0, 10, 20)
 	s.insertValues(t, 2, 10, 1000, 1005, 1)
 	s.insertValues(t, 3, 10, 7)
-	s.insert(t, "points", point{1, t0 + 10*second, 500, 0}) // overwritten
+	s.Insert(t, "points", row(1, t0+10*second, 500, 0)) // overwritten
 	q := timeseries.AggregateQuery{Series: []uint64{1, 2, 3}, Groups: []int{0, 0, 0}, Range: secondsFrom(0, 60)}
 	requireRows(t, [][]float64{{0, 1 + 0.3, 26}}, s.counters(t, q))
 	q.Series, q.Groups = []uint64{3}, []int{0}
@@ -127,7 +127,7 @@ func TestStepsBeyondTheRangeOfNumbersAreNone(t *testing.T) {
 func TestCountersAgreeWithANaiveModel(t *testing.T) {
 	s := newStore(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		s.exec(t, "TRUNCATE TABLE points")
+		s.Exec(t, "TRUNCATE TABLE points")
 		middle := rapid.SampledFrom([]int64{
 			1_774_746_000, 1_761_436_800, 1_775_314_800, t0 / second,
 		}).Draw(rt, "middle") * second
@@ -193,13 +193,13 @@ func (s *store) drawCounter(t *testing.T, rt *rapid.T, series uint64, middle int
 		)
 		value := float64(rapid.IntRange(-5, 400).Draw(rt, "value")) / 4
 		current[ts] = value
-		points = append(points, point{series, ts, value, uint64(version)})
+		points = append(points, row(series, ts, value, uint64(version)))
 	}
 	if len(points) > 0 {
 		half := len(points) / 2
-		s.insert(t, "points", points[half:]...)
+		s.Insert(t, "points", points[half:]...)
 		if half > 0 {
-			s.insert(t, "points", points[:half]...)
+			s.Insert(t, "points", points[:half]...)
 		}
 	}
 	return current
@@ -282,7 +282,7 @@ func sorted[V any](m map[int64]V) []int64 {
 func TestCountersOfMillionsOfPointsAreComputed(t *testing.T) {
 	s := newStore(t)
 	const n = 2_000_000
-	s.exec(t, fmt.Sprintf(
+	s.Exec(t, fmt.Sprintf(
 		"INSERT INTO points SELECT 1, fromUnixTimestamp64Micro(toInt64(%d + number * %d)), number %% 1000, 1 FROM "+
 			"numbers(%d)",
 		int64(t0), second, n,

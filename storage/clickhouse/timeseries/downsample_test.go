@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
+	"github.com/livegraph/livegraph/test/chtest"
 )
 
 // requireLargestTriangles compares chosen indexes with the algorithm as its author
@@ -55,7 +56,7 @@ func (s *store) downsample(t *testing.T, q timeseries.DownsampleQuery) map[uint6
 func TestDownsampledPointsAreThoseOfTheLargestTriangles(t *testing.T) {
 	s := newStore(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		s.exec(t, "TRUNCATE TABLE points")
+		s.Exec(t, "TRUNCATE TABLE points")
 		var points []point
 		var x, y []float64
 		var times []int64
@@ -63,17 +64,17 @@ func TestDownsampledPointsAreThoseOfTheLargestTriangles(t *testing.T) {
 		for range rapid.IntRange(1, 200).Draw(rt, "points") {
 			ts += rapid.Int64Range(1, 100).Draw(rt, "apart") * second
 			value := rapid.Float64Range(-1000, 1000).Draw(rt, "value")
-			points = append(points, point{1, ts, value, 2})
+			points = append(points, row(1, ts, value, 2))
 			if rapid.IntRange(0, 3).Draw(rt, "overwrites") == 0 {
-				points = append(points, point{1, ts, 1e9, 1})
+				points = append(points, row(1, ts, 1e9, 1))
 			}
 			times, x, y = append(times, ts), append(x, float64(ts-t0)), append(y, value)
 		}
-		s.insert(t, "points", points...)
+		s.Insert(t, "points", points...)
 		limit := rapid.IntRange(2, 60).Draw(rt, "limit")
 		found := s.downsample(
 			t,
-			timeseries.DownsampleQuery{Series: []uint64{1}, Range: everything, MaxPoints: limit, Limit: 1000},
+			timeseries.DownsampleQuery{Series: []uint64{1}, Range: chtest.Everything, MaxPoints: limit, Limit: 1000},
 		)
 		var chosen []int
 		for i, ts := range found[1].TS {
@@ -90,7 +91,7 @@ func TestEachSeriesIsDownsampledByItself(t *testing.T) {
 	s := newStore(t)
 	for series := range uint64(3) {
 		for i := range int64(20) {
-			s.insert(t, "points", point{series, t0 + i*second, float64(i) * float64(series), 1})
+			s.Insert(t, "points", row(series, t0+i*second, float64(i)*float64(series), 1))
 		}
 	}
 	q := timeseries.DownsampleQuery{Series: []uint64{1, 2, 9}, Range: secondsFrom(5, 15), MaxPoints: 4, Limit: 8}
@@ -105,7 +106,7 @@ func TestEachSeriesIsDownsampledByItself(t *testing.T) {
 	_, more, err := s.Downsample(t.Context(), q)
 	require.NoError(t, err)
 	require.True(t, more)
-	require.Empty(t, s.downsample(t, timeseries.DownsampleQuery{Range: everything, MaxPoints: 4, Limit: 8}))
+	require.Empty(t, s.downsample(t, timeseries.DownsampleQuery{Range: chtest.Everything, MaxPoints: 4, Limit: 8}))
 }
 
 // A float64 cannot distinguish the first and the last time that can be stored from the times
@@ -113,7 +114,7 @@ func TestEachSeriesIsDownsampledByItself(t *testing.T) {
 func TestDownsampledTimesAreExact(t *testing.T) {
 	s := newStore(t)
 	const last = 10_413_791_999_999_999 // 2299-12-31T23:59:59.999999Z
-	s.insert(t, "points", point{1, 1, 1, 1}, point{1, t0, 5, 1}, point{1, t0 + 1, 5, 1}, point{1, last, 9, 1})
+	s.Insert(t, "points", row(1, 1, 1, 1), row(1, t0, 5, 1), row(1, t0+1, 5, 1), row(1, last, 9, 1))
 	found := s.downsample(t, timeseries.DownsampleQuery{
 		Series: []uint64{1}, Range: timeseries.Range{ToUS: last + 1}, MaxPoints: 2, Limit: 9,
 	})
@@ -124,13 +125,13 @@ func TestDownsampledTimesAreExact(t *testing.T) {
 func TestMillionsOfPointsAreDownsampled(t *testing.T) {
 	s := newStore(t)
 	const n = 3_000_000
-	s.exec(t, fmt.Sprintf(
+	s.Exec(t, fmt.Sprintf(
 		"INSERT INTO points SELECT 1, fromUnixTimestamp64Micro(toInt64(%d + number * %d)), if(number = 1234567, 1000, "+
 			"sin(number / 1e5)), 1 FROM numbers(%d) SETTINGS max_partitions_per_insert_block = 0",
 		int64(t0), second, n,
 	))
 	found := s.downsample(
-		t, timeseries.DownsampleQuery{Series: []uint64{1}, Range: everything, MaxPoints: 500, Limit: 500},
+		t, timeseries.DownsampleQuery{Series: []uint64{1}, Range: chtest.Everything, MaxPoints: 500, Limit: 500},
 	)
 	require.Len(t, found[1].TS, 500)
 	require.Contains(t, found[1].TS, int64(t0+1234567*second), "the one that stands out")

@@ -18,7 +18,7 @@ func TestOnlyWhatIsKeptIsInAnswers(t *testing.T) {
 	for id := range uint64(30) {
 		series = append(series, id)
 		for n := range int64(10) {
-			s.insert(t, "points", point{id, t0 + n, float64(n), 1})
+			s.Insert(t, "points", row(id, t0+n, float64(n), 1))
 		}
 	}
 	seed := rand.Uint64()

@@ -9,12 +9,13 @@ import (
 
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
+	"github.com/livegraph/livegraph/test/chtest"
 )
 
 // TestPointsWithSeveralRowsCountOnce stores points of a series in two parts. Results must be those
 // of the newest rows, and only queries of a bucket in which the parts overlap are repeated.
 func TestPointsWithSeveralRowsCountOnce(t *testing.T) {
-	steady := []point{{1, t0, 1, 1}, {1, t0 + 60*second, 2, 1}, {1, t0 + 70*second, 4, 1}}
+	steady := []point{row(1, t0, 1, 1), row(1, t0+60*second, 2, 1), row(1, t0+70*second, 4, 1)}
 	for name, c := range map[string]struct {
 		later    []point
 		sums     []float64 // by the minute
@@ -22,32 +23,32 @@ func TestPointsWithSeveralRowsCountOnce(t *testing.T) {
 		repeated bool
 	}{
 		"later points": {
-			later: []point{{1, t0 + 80*second, 8, 2}}, sums: []float64{1, 14}, deltas: []float64{0, 7},
+			later: []point{row(1, t0+80*second, 8, 2)}, sums: []float64{1, 14}, deltas: []float64{0, 7},
 		},
 		"the last point again": {
-			later: []point{{1, t0 + 70*second, 4, 2}}, sums: []float64{1, 6}, deltas: []float64{0, 3}, repeated: true,
+			later: []point{row(1, t0+70*second, 4, 2)}, sums: []float64{1, 6}, deltas: []float64{0, 3}, repeated: true,
 		},
 		"the first point of a bucket, overwritten": {
-			later: []point{{1, t0 + 60*second, 3, 2}}, sums: []float64{1, 7}, deltas: []float64{0, 3}, repeated: true,
+			later: []point{row(1, t0+60*second, 3, 2)}, sums: []float64{1, 7}, deltas: []float64{0, 3}, repeated: true,
 		},
 		"an older version": {
-			later: []point{{1, t0 + 70*second, 100, 0}}, sums: []float64{1, 6}, deltas: []float64{0, 3}, repeated: true,
+			later: []point{row(1, t0+70*second, 100, 0)}, sums: []float64{1, 6}, deltas: []float64{0, 3}, repeated: true,
 		},
 		"another series": {
-			later: []point{{2, t0 + 60*second, 100, 2}}, sums: []float64{1, 6}, deltas: []float64{0, 3},
+			later: []point{row(2, t0+60*second, 100, 2)}, sums: []float64{1, 6}, deltas: []float64{0, 3},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t)
 			registry := prometheus.NewRegistry()
 			db, err := clickhouse.Open(
-				t.Context(), s.url.String(), clickhouse.WithMetrics(clickhouse.NewMetrics(registry)),
+				t.Context(), s.URL.String(), clickhouse.WithMetrics(clickhouse.NewMetrics(registry)),
 			)
 			require.NoError(t, err)
 			defer func() { _ = db.Close() }()
-			s.exec(t, "SYSTEM STOP MERGES points")
-			s.insert(t, "points", steady...)
-			s.insert(t, "points", c.later...)
+			s.Exec(t, "SYSTEM STOP MERGES points")
+			s.Insert(t, "points", steady...)
+			s.Insert(t, "points", c.later...)
 			q := timeseries.AggregateQuery{
 				Series: []uint64{1}, Groups: []int{0}, Limit: 10,
 				Range:     timeseries.Range{FromUS: t0, ToUS: t0 + 120*second},
@@ -86,20 +87,20 @@ func repeatedQueries(t *testing.T, registry *prometheus.Registry) float64 {
 // TestAnInsertStoresOneRowOfAPoint stores rows in any order, several of one point.
 func TestAnInsertStoresOneRowOfAPoint(t *testing.T) {
 	s := newStore(t)
-	s.exec(t, "SYSTEM STOP MERGES points")
+	s.Exec(t, "SYSTEM STOP MERGES points")
 	for _, points := range [][]point{
-		{{1, t0, 1.0, 1}, {1, t0, 2.0, 3}, {1, t0, 3.0, 2}},
-		{{2, t0 + 1, 5.0, 1}, {2, t0, 1.0, 1}, {2, t0 + 1, 2.0, 2}},
-		{{3, t0, 1.0, 1}, {4, t0, 7.0, 1}, {3, t0, 2.0, 2}},
+		{row(1, t0, 1.0, 1), row(1, t0, 2.0, 3), row(1, t0, 3.0, 2)},
+		{row(2, t0+1, 5.0, 1), row(2, t0, 1.0, 1), row(2, t0+1, 2.0, 2)},
+		{row(3, t0, 1.0, 1), row(4, t0, 7.0, 1), row(3, t0, 2.0, 2)},
 	} {
 		c := &clickhouse.PointColumns{}
 		for _, p := range points {
-			c.Append(p.series, p.ts, p.value.(float64), p.version)
+			c.Append(p.Series, p.TS, p.Value.(float64), p.Version)
 		}
 		require.NoError(t, s.InsertPoints(t.Context(), c))
 	}
 	found, _, err := s.Aggregate(t.Context(), timeseries.AggregateQuery{
-		Series: []uint64{1, 2, 3, 4}, Groups: []int{0, 1, 2, 3}, Limit: 10, Range: everything,
+		Series: []uint64{1, 2, 3, 4}, Groups: []int{0, 1, 2, 3}, Limit: 10, Range: chtest.Everything,
 		Functions: []timeseries.Function{timeseries.Sum, timeseries.Count, timeseries.Delta},
 	})
 	require.NoError(t, err)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net/url"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,71 +13,36 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
+	"github.com/livegraph/livegraph/test/chtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// t0 is the time of the first points of the tests: 2026-03-01T00:00:00Z, in microseconds.
-const t0 = 1_772_323_200_000_000
+const (
+	t0     = chtest.T0
+	second = 1_000_000
+)
 
-const second = 1_000_000
+// store is a chtest.Store with helpers of these tests.
+type store struct{ *chtest.Store }
 
-// store is a database with a Reader, and with direct access to it.
-type store struct {
-	*clickhouse.DB
-	*timeseries.Reader
-	url *url.URL
-}
+type point = chtest.Point
+
+var row = chtest.Row
 
 func newStore(t *testing.T) *store {
 	t.Helper()
-	address := testenv.ClickHouse(t)
-	db, err := clickhouse.Open(t.Context(), address)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = db.Close() })
-	require.NoError(t, db.Migrate(t.Context()))
-	parsed, err := url.Parse(address)
-	require.NoError(t, err)
-	return &store{DB: db, Reader: timeseries.New(db), url: parsed}
+	return &store{chtest.New(t)}
 }
-
-// exec runs a statement in the database.
-func (s *store) exec(t *testing.T, statement string) {
-	t.Helper()
-	testenv.QueryClickHouse(t, s.url.String(), statement)
-}
-
-// point is a row of either table.
-type point struct {
-	series  uint64
-	ts      int64
-	value   any
-	version uint64
-}
-
-func (s *store) insert(t *testing.T, table string, points ...point) {
-	t.Helper()
-	var rows []string
-	for _, p := range points {
-		value := fmt.Sprintf("%v", p.value)
-		if text, ok := p.value.(string); ok {
-			value = "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
-		}
-		rows = append(rows, fmt.Sprintf("(%d, fromUnixTimestamp64Micro(%d), %s, %d)", p.series, p.ts, value, p.version))
-	}
-	s.exec(t, "INSERT INTO "+table+" VALUES "+strings.Join(rows, ","))
-}
-
-var everything = timeseries.Range{FromUS: 0, ToUS: 4e15}
 
 func TestRawPointsGiveTheNewestVersionInOrder(t *testing.T) {
 	s := newStore(t)
-	s.insert(t, "points", point{1, t0, 10, 1}, point{1, t0 + 1, 11, 2}, point{1, t0 + 2, 12, 3}, point{2, t0, 20, 1})
-	s.insert(t, "points", point{1, t0, 100, 9}, point{1, t0 + 1, 0, 1}, point{3, t0, 30, 1})
-	s.insert(t, "states", point{5, t0, `it's \ "on" 🚀`, 1}, point{5, t0 + 1, "", 1})
+	s.Insert(t, "points", row(1, t0, 10, 1), row(1, t0+1, 11, 2), row(1, t0+2, 12, 3), row(2, t0, 20, 1))
+	s.Insert(t, "points", row(1, t0, 100, 9), row(1, t0+1, 0, 1), row(3, t0, 30, 1))
+	s.Insert(t, "states", row(5, t0, `it's \ "on" 🚀`, 1), row(5, t0+1, "", 1))
 
 	query := func(q timeseries.RawQuery) (map[uint64]*timeseries.Points, bool) {
 		if q.Range.ToUS == 0 {
-			q.Range = everything
+			q.Range = chtest.Everything
 		}
 		found, more, err := s.RawPoints(t.Context(), q)
 		require.NoError(t, err)
@@ -113,7 +76,7 @@ func TestLatestPointsAreOfTheWorkspaceAndSourcesAsked(t *testing.T) {
 	s := newStore(t)
 	ws, other, pump, fan := uuid.New(), uuid.New(), uuid.New(), uuid.New()
 	row := func(ws, source uuid.UUID, series uint64, ts int64, value float64, text string, version uint64) {
-		s.exec(
+		s.Exec(
 			t,
 			fmt.Sprintf(
 				"INSERT INTO latest (workspace, source, series, ts, value, text, version) VALUES "+
@@ -163,11 +126,11 @@ func TestLatestPointsAreOfTheWorkspaceAndSourcesAsked(t *testing.T) {
 func TestAggregatesCountEachPointOnceInItsBucket(t *testing.T) {
 	s := newStore(t)
 	for i, v := range []float64{4, 1, 3, 2} {
-		s.insert(t, "points", point{1, t0 + int64(i)*second, v, 1})
+		s.Insert(t, "points", row(1, t0+int64(i)*second, v, 1))
 	}
-	s.insert(
-		t, "points", point{1, t0, 999, 0}, point{2, t0, 10, 1}, point{1, t0 + 60*second, 7, 1},
-		point{2, t0 + 3*second, 20, 1},
+	s.Insert(
+		t, "points", row(1, t0, 999, 0), row(2, t0, 10, 1), row(1, t0+60*second, 7, 1),
+		row(2, t0+3*second, 20, 1),
 	)
 	all := timeseries.Functions()
 	query := func(q timeseries.AggregateQuery) map[int]*timeseries.Points {
@@ -203,7 +166,7 @@ func TestAggregatesCountEachPointOnceInItsBucket(t *testing.T) {
 	_, more, err := s.Aggregate(
 		t.Context(),
 		timeseries.AggregateQuery{Series: []uint64{1, 2}, Groups: []int{0, 1}, Grid: grid,
-			Functions: all, Range: everything, Limit: 2},
+			Functions: all, Range: chtest.Everything, Limit: 2},
 	)
 	require.NoError(t, err)
 	require.True(t, more)
@@ -211,14 +174,14 @@ func TestAggregatesCountEachPointOnceInItsBucket(t *testing.T) {
 
 func TestTextsHaveFirstLastAndCount(t *testing.T) {
 	s := newStore(t)
-	s.insert(
-		t, "states", point{5, t0, "on", 1}, point{5, t0 + 2, "off", 1}, point{5, t0 + 2, "stale", 0},
-		point{5, t0 + 1, "mid", 1},
+	s.Insert(
+		t, "states", row(5, t0, "on", 1), row(5, t0+2, "off", 1), row(5, t0+2, "stale", 0),
+		row(5, t0+1, "mid", 1),
 	)
 	found, _, err := s.Aggregate(
 		t.Context(),
 		timeseries.AggregateQuery{Series: []uint64{5}, Groups: []int{3}, IsString: true,
-			Range: everything, Functions: timeseries.Functions(), Limit: 10},
+			Range: chtest.Everything, Functions: timeseries.Functions(), Limit: 10},
 	)
 	require.NoError(t, err)
 	columns := found[3].Columns
@@ -238,10 +201,10 @@ func TestTextsHaveFirstLastAndCount(t *testing.T) {
 
 func TestSumsBeyondTheRangeOfNumbersAreNone(t *testing.T) {
 	s := newStore(t)
-	s.insert(t, "points", point{1, t0, 1.7e308, 1}, point{1, t0 + 1, 1.7e308, 1})
+	s.Insert(t, "points", row(1, t0, 1.7e308, 1), row(1, t0+1, 1.7e308, 1))
 	found, _, err := s.Aggregate(
 		t.Context(),
-		timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: everything,
+		timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: chtest.Everything,
 			Functions: []timeseries.Function{timeseries.Sum, timeseries.Max}, Limit: 10},
 	)
 	require.NoError(t, err)
@@ -255,8 +218,8 @@ func TestBucketsInClickHouseAreThoseOfTheGrid(t *testing.T) {
 	s := newStore(t)
 	const step, n = int64(1800 * second), 40_000
 	for _, from := range []int64{3600 * second, 1_500_000_000 * second} {
-		s.exec(t, "TRUNCATE TABLE points")
-		s.exec(t, fmt.Sprintf(
+		s.Exec(t, "TRUNCATE TABLE points")
+		s.Exec(t, fmt.Sprintf(
 			"INSERT INTO points SELECT 1, fromUnixTimestamp64Micro(toInt64(%d + number * %d)), number, 1 FROM numbers(%d) "+
 				"SETTINGS max_partitions_per_insert_block = 0",
 			from, step, n,
@@ -295,8 +258,8 @@ func TestBucketsInClickHouseAreThoseOfTheGrid(t *testing.T) {
 
 func TestStatisticsCountPointsThatStand(t *testing.T) {
 	s := newStore(t)
-	s.insert(t, "points", point{1, t0, 1, 1}, point{1, t0, 2, 2}, point{1, t0 + 5, 3, 1}, point{2, t0, 1, 1})
-	s.insert(t, "states", point{7, t0 + 9, "x", 1})
+	s.Insert(t, "points", row(1, t0, 1, 1), row(1, t0, 2, 2), row(1, t0+5, 3, 1), row(2, t0, 1, 1))
+	s.Insert(t, "states", row(7, t0+9, "x", 1))
 	stats, err := s.SeriesStats(t.Context(), []uint64{1, 99}, []uint64{7}, nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, map[uint64]timeseries.SeriesStats{
@@ -307,7 +270,7 @@ func TestActivityIsTheNewestReceipt(t *testing.T) {
 	s := newStore(t)
 	ws, pump, fan := uuid.New(), uuid.New(), uuid.New()
 	for i, id := range []uuid.UUID{pump, pump} {
-		s.exec(t, fmt.Sprintf(
+		s.Exec(t, fmt.Sprintf(
 			"INSERT INTO source_activity VALUES ('%s','%s',fromUnixTimestamp64Micro(%d))", ws, id, t0-int64(i),
 		))
 	}
@@ -321,13 +284,13 @@ func TestActivityIsTheNewestReceipt(t *testing.T) {
 
 func TestAQueryWithManySeriesAndGroupsRuns(t *testing.T) {
 	s := newStore(t)
-	q := timeseries.AggregateQuery{Range: everything, Functions: []timeseries.Function{timeseries.Sum}, Limit: 10}
+	q := timeseries.AggregateQuery{Range: chtest.Everything, Functions: []timeseries.Function{timeseries.Sum}, Limit: 10}
 	for i := range 100_000 {
 		q.Series, q.Groups = append(q.Series, math.MaxUint64-uint64(i)), append(q.Groups, i%7)
 	}
-	s.insert(
-		t, "points", point{math.MaxUint64 - 8, t0, 5, 1}, point{math.MaxUint64 - 15, t0, 6, 1},
-		point{math.MaxUint64 - 100_000, t0, 6, 1},
+	s.Insert(
+		t, "points", row(math.MaxUint64-8, t0, 5, 1), row(math.MaxUint64-15, t0, 6, 1),
+		row(math.MaxUint64-100_000, t0, 6, 1),
 	)
 	found, _, err := s.Aggregate(t.Context(), q)
 	require.NoError(t, err)
@@ -337,14 +300,16 @@ func TestAQueryWithManySeriesAndGroupsRuns(t *testing.T) {
 
 func TestAQueryThatTakesTooLongEndsWithItsDeadline(t *testing.T) {
 	s := newStore(t)
-	s.exec(t, fmt.Sprintf(
+	s.Exec(t, fmt.Sprintf(
 		"INSERT INTO points SELECT 1, fromUnixTimestamp64Micro(toInt64(%d + number)), rand(), 1 FROM numbers(5000000)",
 		int64(t0),
 	))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, _, err := s.Aggregate(ctx, timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: everything,
-		Grid: timeseries.NewGrid(time.Second, time.UTC, t0, t0+10*second), Functions: timeseries.Functions(), Limit: 10})
+	_, _, err := s.Aggregate(ctx, timeseries.AggregateQuery{
+		Series: []uint64{1}, Groups: []int{0}, Range: chtest.Everything,
+		Grid: timeseries.NewGrid(time.Second, time.UTC, t0, t0+10*second), Functions: timeseries.Functions(), Limit: 10,
+	})
 	require.Equal(t, fault.Timeout, fault.KindOf(err), "%v", err)
 }
 
@@ -356,10 +321,10 @@ func TestAStoppedServerIsUnavailable(t *testing.T) {
 	require.NoError(t, db.Migrate(t.Context()))
 	require.NoError(t, server.Stop(t.Context()))
 	_, _, err = timeseries.New(db).
-		RawPoints(t.Context(), timeseries.RawQuery{Numbers: []uint64{1}, Range: everything, Limit: 1})
+		RawPoints(t.Context(), timeseries.RawQuery{Numbers: []uint64{1}, Range: chtest.Everything, Limit: 1})
 	require.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
 	require.NoError(t, server.Start(t.Context()))
 	_, _, err = timeseries.New(db).
-		RawPoints(t.Context(), timeseries.RawQuery{Numbers: []uint64{1}, Range: everything, Limit: 1})
+		RawPoints(t.Context(), timeseries.RawQuery{Numbers: []uint64{1}, Range: chtest.Everything, Limit: 1})
 	require.NoError(t, err)
 }
