@@ -131,7 +131,7 @@ func (s *session) poll(ctx context.Context) error {
 		switch {
 		case backwards != nil:
 			return backwards
-		case errors.Is(err, kafka.ErrDiscontinued):
+		case errors.Is(err, kafka.ErrDiscontinued), errors.Is(err, kafka.ErrStalled):
 			return err
 		case err != nil && ctx.Err() == nil:
 			s.metrics.Retries.Add(1)

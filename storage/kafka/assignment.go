@@ -33,7 +33,9 @@ type Assignment struct {
 	client    *kgo.Client
 	parent    *Client
 	topic     string
+	options   AssignOptions
 	remaining map[int32]Span // unread ranges by partition; From is the next offset
+	watch     *stallWatch
 
 	mu   sync.Mutex
 	gaps map[int32][]Span // offsets that the log no longer contained, in order
@@ -42,19 +44,33 @@ type Assignment struct {
 // Assign starts reading. Ranges must be within the log as it is or was: records that retention
 // has removed are counted as trimmed.
 func (c *Client) Assign(o AssignOptions) (*Assignment, error) {
-	a := &Assignment{parent: c, topic: o.Topic, remaining: map[int32]Span{}, gaps: map[int32][]Span{}}
-	offsets := map[int32]kgo.Offset{}
+	a := &Assignment{
+		parent: c, topic: o.Topic, options: o, remaining: map[int32]Span{}, watch: c.newStallWatch(o.Topic),
+		gaps: map[int32][]Span{},
+	}
 	for p, span := range o.Spans {
 		if span.From < span.To {
 			a.remaining[p] = span
-			offsets[p] = kgo.NewOffset().At(span.From)
 		}
 	}
-	if len(offsets) == 0 {
+	if len(a.remaining) == 0 {
 		return a, nil
 	}
-	var err error
-	a.client, err = kgo.NewClient(append(c.opts.common("livegraph-"+o.Name, dialTimeout),
+	if err := a.connect(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// connect creates a client that reads the remaining ranges.
+func (a *Assignment) connect() (err error) {
+	offsets := map[int32]kgo.Offset{}
+	for p, span := range a.remaining {
+		offsets[p] = kgo.NewOffset().At(span.From)
+		a.watch.set(p, span.From)
+	}
+	o := &a.options
+	a.client, err = kgo.NewClient(append(a.parent.opts.common("livegraph-"+o.Name, dialTimeout),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{o.Topic: offsets}),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), // if the log starts after the start of the range
 		kgo.FetchMaxBytes(o.FetchBytes),
@@ -63,21 +79,28 @@ func (c *Client) Assign(o AssignOptions) (*Assignment, error) {
 		kgo.MaxConcurrentFetches(1), // limits prefetching to one fetch per broker
 	)...)
 	if err != nil {
-		return nil, fmt.Errorf("kafka: reading %s: %w", o.Topic, err)
+		return fmt.Errorf("kafka: reading %s: %w", o.Topic, err)
 	}
-	return a, nil
+	return nil
 }
 
-// Poll waits for records of the ranges and returns at most maxTopicRecords, in order within each
+// Poll waits for records of the ranges and returns at most maxRecords, in order within each
 // partition. It returns io.EOF when all ranges are read. It may return no records and no error.
 // ErrDiscontinued means that the offsets now refer to other records.
 func (a *Assignment) Poll(ctx context.Context, maxRecords int) ([]*kgo.Record, error) {
 	if len(a.remaining) == 0 {
 		return nil, io.EOF
 	}
+	if a.client == nil { // it was not possible to replace the client
+		if err := a.connect(); err != nil {
+			return nil, err
+		}
+	}
 	pollCtx, cancel := context.WithTimeout(ctx, idlePoll)
 	defer cancel()
+	began := time.Now()
 	fetches := a.client.PollRecords(pollCtx, maxRecords)
+	a.watch.observe(fetches, time.Since(began))
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -99,7 +122,7 @@ func (a *Assignment) Poll(ctx context.Context, maxRecords int) ([]*kgo.Record, e
 	case failure != nil:
 		return nil, failure
 	}
-	return nil, a.checkTrimmed(ctx)
+	return nil, a.checkProgress(ctx)
 }
 
 // accept advances the range of a record's partition and reports whether the record is in it.
@@ -126,23 +149,39 @@ func (a *Assignment) accept(r *kgo.Record) (keep bool, err error) {
 	return true, nil
 }
 
+// removePartition stops reading a partition. It pauses it, because removing it from the client would
+// discard what is fetched of all partitions and restart the client's fetch loop.
 func (a *Assignment) removePartition(partition int32) {
 	delete(a.remaining, partition)
-	a.client.RemoveConsumePartitions(map[string][]int32{a.topic: {partition}})
+	a.watch.remove(partition)
+	a.client.PauseFetchPartitions(map[string][]int32{a.topic: {partition}})
 }
 
-// checkTrimmed skips offsets that the log no longer contains. Poll calls it when no records
-// arrive.
-func (a *Assignment) checkTrimmed(ctx context.Context) error {
+// checkProgress skips offsets that the log no longer contains, and replaces the client if it has
+// stopped fetching. Poll calls it when no records arrive.
+func (a *Assignment) checkProgress(ctx context.Context) error {
 	if len(a.remaining) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	boundsCtx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	bounds, err := a.parent.bounds(ctx, a.topic)
+	bounds, err := a.parent.bounds(boundsCtx, a.topic)
 	if err != nil {
+		a.watch.reset()
 		return err
 	}
+	if err := a.skipTrimmed(bounds); err != nil {
+		return err
+	}
+	if err := a.watch.check(ctx, bounds); err != nil {
+		a.parent.replaceStalled(a.client, err)
+		return a.connect()
+	}
+	return nil
+}
+
+// skipTrimmed skips offsets that the log no longer contains.
+func (a *Assignment) skipTrimmed(bounds map[int32]Span) error {
 	for p, span := range maps.Clone(a.remaining) {
 		log, ok := bounds[p]
 		switch {

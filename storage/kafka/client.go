@@ -86,6 +86,10 @@ type Options struct {
 	// Metrics registers the client's metrics; nil: they are not registered.
 	Metrics prometheus.Registerer
 
+	// StallLimit is how long a reader waits while the log has records for it, until its client is
+	// replaced; 0: 20 s.
+	StallLimit time.Duration
+
 	linger           time.Duration // see BenchmarkProducePoints
 	maxPointsRecords int64         // overrides MaxPointsRecords in tests
 }
@@ -126,6 +130,9 @@ func Open(_ context.Context, opts Options) (*Client, error) {
 	}
 	if opts.ProduceTimeout <= 0 {
 		opts.ProduceTimeout = defaultProduceWait
+	}
+	if opts.StallLimit <= 0 {
+		opts.StallLimit = defaultStallLimit
 	}
 	if opts.SessionTimeout <= 0 {
 		opts.SessionTimeout = defaultSession

@@ -71,12 +71,13 @@ type GroupOptions struct {
 type Group struct {
 	client     *kgo.Client
 	topic      string
+	watch      *stallWatch
 	unregister func()
 }
 
 // Join creates a member of a group. It joins in the background, at the first Poll.
 func (c *Client) Join(o GroupOptions) (*Group, error) {
-	g := &Group{topic: o.Topic}
+	g := &Group{topic: o.Topic, watch: c.newStallWatch(o.Topic)}
 	opts := append(c.opts.common("livegraph-"+o.Group, dialTimeout),
 		kgo.ConsumerGroup(o.Group),
 		kgo.ConsumeTopics(o.Topic),
@@ -121,6 +122,7 @@ func (g *Group) adjust(o GroupOptions) func(
 			return nil, err
 		}
 		for p, at := range start {
+			g.watch.set(p, at)
 			if at != committed[p] {
 				assigned[p] = kgo.NewOffset().At(at)
 			}
@@ -133,17 +135,17 @@ func (g *Group) adjust(o GroupOptions) func(
 func (g *Group) revoked(o GroupOptions, lost bool) func(context.Context, *kgo.Client, map[string][]int32) {
 	return func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
 		if len(partitions[g.topic]) > 0 {
+			g.watch.remove(partitions[g.topic]...)
 			o.Revoked(partitions[g.topic], lost)
 		}
 	}
 }
 
-// Poll waits for records until ctx is done and returns at most maxTopicRecords. No partition is assigned
-// or revoked until AllowRebalance is called. Errors of single partitions that franz-go retries are
-// not returned. After ErrDiscontinued the member must leave.
+// Poll waits for records, for some seconds or until ctx is done, and returns at most maxRecords. No
+// partition is assigned or revoked until AllowRebalance is called. Errors of single partitions that
+// franz-go retries are not returned. After ErrDiscontinued and ErrStalled the member must leave.
 func (g *Group) Poll(ctx context.Context, maxRecords int) (kgo.Fetches, error) {
-	fetches := g.client.PollRecords(ctx, maxRecords)
-	return fetches, fetchFailure(fetches)
+	return g.watch.poll(ctx, g.client, maxRecords)
 }
 
 // fetchFailure returns the error of a poll, preferably an ErrDiscontinued.
@@ -170,6 +172,7 @@ func (g *Group) AllowRebalance() { g.client.AllowRebalance() }
 // not polled are fetched again after resuming. It is safe for concurrent use.
 func (g *Group) Pause(partition int32, pause bool) {
 	partitions := map[string][]int32{g.topic: {partition}}
+	g.watch.pause(partition, pause)
 	if pause {
 		g.client.PauseFetchPartitions(partitions)
 		return

@@ -27,6 +27,7 @@ type metrics struct {
 	bytes       *prometheus.CounterVec
 	failed      *prometheus.CounterVec
 	deadLetters *prometheus.CounterVec
+	stalled     *prometheus.CounterVec
 	measured    *prometheus.GaugeVec
 }
 
@@ -58,6 +59,11 @@ func newMetrics(c *Client, registerer prometheus.Registerer) *metrics {
 		deadLetters: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_kafka_dead_letters_produced_total",
 			Help: "Total number of records of the topic that were produced to its dead letter topic and acknowledged.",
+		}, []string{topicLabel}),
+		stalled: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "livegraph_kafka_stalled_readers_total",
+			Help: "Total number of readers of the topic that had stopped fetching although there were records, and were " +
+				"replaced.",
 		}, []string{topicLabel}),
 		measured: factory.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "livegraph_kafka_offsets_observed_timestamp_seconds",
@@ -99,7 +105,7 @@ func withTopicLabel(registerer prometheus.Registerer, t *topic) prometheus.Regis
 // initTopic exports a topic's metrics with the value 0 from the start.
 func (m *metrics) initTopic(t *topic) {
 	m.duration.WithLabelValues(t.label)
-	for _, counter := range []*prometheus.CounterVec{m.records, m.bytes, m.deadLetters} {
+	for _, counter := range []*prometheus.CounterVec{m.records, m.bytes, m.deadLetters, m.stalled} {
 		counter.WithLabelValues(t.label)
 	}
 	for _, reason := range failures {

@@ -17,27 +17,44 @@ const tailMaxWait = 100 * time.Millisecond
 // Tail reads partitions of topic points from given offsets on, without a consumer group: it commits
 // no offsets and does not affect other consumers. Only one goroutine may use it.
 type Tail struct {
-	client *kgo.Client
-	topic  string
+	parent     *Client
+	client     *kgo.Client
+	topic      string
+	fetchBytes int32
+	watch      *stallWatch
 }
 
 // TailPoints starts reading partitions of topic points, each from its offset on. A broker's response
 // has at most about fetchBytes.
 func (c *Client) TailPoints(from map[int32]int64, fetchBytes int32) (*Tail, error) {
-	t := &Tail{topic: c.points.name}
-	client, err := kgo.NewClient(append(c.opts.common("livegraph-tail", dialTimeout),
+	t := &Tail{parent: c, topic: c.points.name, fetchBytes: fetchBytes, watch: c.newStallWatch(c.points.name)}
+	if err := t.connect(from); err != nil {
+		return nil, err
+	}
+	t.track(from)
+	return t, nil
+}
+
+// connect creates the client.
+func (t *Tail) connect(from map[int32]int64) (err error) {
+	t.client, err = kgo.NewClient(append(t.parent.opts.common("livegraph-tail", dialTimeout),
 		kgo.ConsumePartitions(t.offsets(from)),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // never read from another offset than requested
-		kgo.FetchMaxBytes(fetchBytes),
-		kgo.FetchMaxPartitionBytes(max(fetchBytes/4, minPartitionFetch)),
+		kgo.FetchMaxBytes(t.fetchBytes),
+		kgo.FetchMaxPartitionBytes(max(t.fetchBytes/4, minPartitionFetch)),
 		kgo.FetchMaxWait(tailMaxWait),
 		kgo.KeepControlRecords(), // so that no offset is missing
 	)...)
 	if err != nil {
-		return nil, fmt.Errorf("kafka: tailing %s: %w", t.topic, err)
+		return fmt.Errorf("kafka: tailing %s: %w", t.topic, err)
 	}
-	t.client = client
-	return t, nil
+	return nil
+}
+
+func (t *Tail) track(from map[int32]int64) {
+	for partition, offset := range from {
+		t.watch.set(partition, offset)
+	}
 }
 
 func (t *Tail) offsets(from map[int32]int64) map[string]map[int32]kgo.Offset {
@@ -49,21 +66,33 @@ func (t *Tail) offsets(from map[int32]int64) map[string]map[int32]kgo.Offset {
 }
 
 // Add starts reading more partitions.
-func (t *Tail) Add(from map[int32]int64) { t.client.AddConsumePartitions(t.offsets(from)) }
+func (t *Tail) Add(from map[int32]int64) {
+	t.track(from)
+	t.client.AddConsumePartitions(t.offsets(from))
+}
 
 // Remove stops reading partitions. Later calls of Poll return none of their records.
 func (t *Tail) Remove(partitions []int32) {
+	t.watch.remove(partitions...)
 	t.client.RemoveConsumePartitions(map[string][]int32{t.topic: partitions})
 }
 
-// Poll waits for records until ctx is done and returns at most maxTopicRecords, with those of a partition
-// contiguous. ErrDiscontinued means that the log was replaced or no longer contains a requested
+// Poll waits for records, for some seconds or until ctx is done, and returns at most maxRecords, with
+// those of a partition contiguous. ErrDiscontinued means that the log was replaced or no longer contains a requested
 // offset; the Tail cannot be used afterwards. Other errors are temporary.
 func (t *Tail) Poll(ctx context.Context, maxRecords int) ([]*kgo.Record, error) {
-	fetches := t.client.PollRecords(ctx, maxRecords)
-	err := fetchFailure(fetches)
-	if errors.Is(err, kerr.OffsetOutOfRange) {
+	fetches, err := t.watch.poll(ctx, t.client, maxRecords)
+	switch {
+	case errors.Is(err, kerr.OffsetOutOfRange):
 		err = NewDiscontinuity(-1, -1, err)
+	case errors.Is(err, ErrStalled):
+		t.parent.replaceStalled(t.client, err)
+		err = NewDiscontinuity(-1, -1, err)
+		next := t.watch.offsets()
+		if t.connect(next) == nil {
+			t.track(next)
+			err = nil
+		}
 	}
 	return fetches.Records(), err
 }

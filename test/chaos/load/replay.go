@@ -119,7 +119,12 @@ func (l *Load) replay(ctx context.Context, limit map[string]any) (rows int64, wr
 	if err != nil {
 		return 0, nil, fmt.Errorf("starting a replay: %w", err)
 	}
-	for job.State != "done" {
+	for began := time.Now(); job.State != "done"; {
+		if time.Since(began) > settleTimeout {
+			return 0, []Violation{
+				{3, "a replay does not end", fmt.Sprintf("replay %s is %s after %s", job.ID, job.State, settleTimeout)},
+			}, nil
+		}
 		if job.State == "failed" || job.State == "cancelled" {
 			why := ""
 			if job.Error != nil {
