@@ -122,7 +122,7 @@ func (l *Load) replay(ctx context.Context, limit map[string]any) (rows int64, wr
 	for began := time.Now(); job.State != "done"; {
 		if time.Since(began) > settleTimeout {
 			return 0, []Violation{
-				{3, "a replay does not end", fmt.Sprintf("replay %s is %s after %s", job.ID, job.State, settleTimeout)},
+				{2, "a replay does not end", fmt.Sprintf("replay %s is %s after %s", job.ID, job.State, settleTimeout)},
 			}, nil
 		}
 		if job.State == "failed" || job.State == "cancelled" {
