@@ -142,7 +142,7 @@ func (w *stallWatch) check(ctx context.Context, bounds map[int32]Span) error {
 	for partition, from := range w.overdue(bounds) {
 		if !w.parent.holdsRecords(ctx, w.topic, partition, from) {
 			w.set(partition, from)
-			continue
+			return nil // the next check reads other partitions: a member that does not poll blocks rebalances
 		}
 		w.parent.metrics.stalled.WithLabelValues(w.parent.labelOf(w.topic)).Inc()
 		return fmt.Errorf("%w: %s, partition %d from offset %d on", ErrStalled, w.topic, partition, from)
