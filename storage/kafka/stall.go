@@ -139,39 +139,39 @@ func (w *stallWatch) reset() {
 // check returns ErrStalled if polls have waited for the limit although a partition has records within
 // the bounds of the log, and another client can read them.
 func (w *stallWatch) check(ctx context.Context, bounds map[int32]Span) error {
-	for partition, from := range w.overdue(bounds) {
-		if !w.parent.holdsRecords(ctx, w.topic, partition, from) {
-			w.set(partition, from)
-			return nil // the next check reads other partitions: a member that does not poll blocks rebalances
-		}
-		w.parent.metrics.stalled.WithLabelValues(w.parent.labelOf(w.topic)).Inc()
-		return fmt.Errorf("%w: %s, partition %d from offset %d on", ErrStalled, w.topic, partition, from)
+	partition, from, found := w.overdue(bounds)
+	if !found {
+		return nil
 	}
-	return nil
+	if !w.parent.holdsRecords(ctx, w.topic, partition, from) {
+		w.set(partition, from)
+		return nil
+	}
+	w.parent.metrics.stalled.WithLabelValues(w.parent.labelOf(w.topic)).Inc()
+	return fmt.Errorf("%w: %s, partition %d from offset %d on", ErrStalled, w.topic, partition, from)
 }
 
-// overdue returns the partitions whose records have been available for the limit, and the offsets of
-// these records.
-func (w *stallWatch) overdue(bounds map[int32]Span) map[int32]int64 {
+// overdue returns a partition whose records have been available for the limit, and the offset of the
+// first one. It returns only one, because a member of a group that does not poll blocks rebalances.
+func (w *stallWatch) overdue(bounds map[int32]Span) (partition int32, from int64, found bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	found := map[int32]int64{}
-	for partition, next := range w.next {
-		log, exists := bounds[partition]
-		from := max(next, log.From)
-		if !exists || w.paused[partition] || from >= log.To {
-			delete(w.since, partition)
+	for p, next := range w.next {
+		log, exists := bounds[p]
+		first := max(next, log.From)
+		if !exists || w.paused[p] || first >= log.To {
+			delete(w.since, p)
 			continue
 		}
-		since, seen := w.since[partition]
+		since, seen := w.since[p]
 		switch {
 		case !seen:
-			w.since[partition] = w.waited
+			w.since[p] = w.waited
 		case w.waited-since >= w.parent.opts.StallLimit:
-			found[partition] = from
+			partition, from, found = p, first, true
 		}
 	}
-	return found
+	return partition, from, found
 }
 
 // holdsRecords reports whether a new client can read a record of a partition from an offset on.
