@@ -9,7 +9,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
-func TestOnlyTrustedProxiesAreBelieved(t *testing.T) {
+func TestOnlyHeadersOfTrustedProxiesAreUsed(t *testing.T) {
 	s, err := New(Deps{Config: config.API{TrustedProxies: []string{"10.0.0.0/8", "fd00::/8"}}})
 	require.NoError(t, err)
 	for _, c := range []struct{ peer, forwarded, want string }{

@@ -33,7 +33,7 @@ func TestWhoComesBeyondTheLimitIsRefusedAtOnceUntilOthersLeave(t *testing.T) {
 	require.NoError(t, err, "a release frees capacity")
 }
 
-func TestRoomIsNeverLostWhoeverComesAndGoes(t *testing.T) {
+func TestABudgetIsNeverLost(t *testing.T) {
 	c := newConcurrencyLimiter(&config.API{MaxRequests: 3}, nil)
 	var work sync.WaitGroup
 	for range 16 {

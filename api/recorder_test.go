@@ -112,7 +112,7 @@ func counterValue(t *testing.T, registry *prometheus.Registry, name string) (val
 }
 
 // The log, the metrics and the audit log report the same about a response.
-func TestAllTellTheSameOfAnAnswer(t *testing.T) {
+func TestAllRecordersReportTheSameAnswer(t *testing.T) {
 	respond := func(n int) func(w http.ResponseWriter, r *http.Request) error {
 		return func(w http.ResponseWriter, _ *http.Request) error {
 			w.Header().Set("Content-Type", "application/octet-stream")

@@ -114,7 +114,7 @@ func TestTheListenerSpeaksHTTP2AndHTTP1OverTLS(t *testing.T) {
 	}
 }
 
-func TestARequestInTheClearIsToldOfTLSInTheEnvelope(t *testing.T) {
+func TestARequestWithoutTLSIsRefusedInTheEnvelope(t *testing.T) {
 	s := startTLSServer(t)
 	inTLS := func() net.Conn {
 		conn, err := tls.Dial("tcp", s.address, s.trust)

@@ -134,7 +134,7 @@ func TestWhileOneIsStoredTheNextGathersUntilItIsFull(t *testing.T) {
 	})
 }
 
-func TestAFullBatchHoldsThePollerUntilItIsTaken(t *testing.T) {
+func TestAFullBatchBlocksPollingUntilItIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newTestAccumulator()
 		require.True(t, in.waitForSpace(t.Context()))
@@ -170,7 +170,7 @@ func TestAFlushWaitsForEverythingThatWasAdded(t *testing.T) {
 	})
 }
 
-func TestAClosedIntakeGivesWhatItHasAndThenNothing(t *testing.T) {
+func TestAClosedAccumulatorReturnsItsRecordsAndThenNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newTestAccumulator()
 		in.add(records("a"), false)

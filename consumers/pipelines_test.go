@@ -23,7 +23,7 @@ func recordIn(partition int32, word string) *kgo.Record {
 	return &kgo.Record{Partition: partition, Value: []byte(word)}
 }
 
-func TestAPartitionThatWaitsHoldsUpNoOther(t *testing.T) {
+func TestAPartitionThatWaitsDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGatedHandler("a", "b", "c")
 		g.gates["b"] <- nil
@@ -48,7 +48,7 @@ func TestAFailureInOnePartitionEndsTheSession(t *testing.T) {
 	})
 }
 
-func TestWhatIsInFlightOfAPartitionThatHasGoneIsThrownAwayAndTheSessionGoesOn(t *testing.T) {
+func TestBatchesOfARevokedPartitionAreDiscardedAndTheSessionContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGatedHandler("a", "b", "c")
 		s, polling, over := g.newPartitionedLoop().newSession(t.Context())

@@ -25,7 +25,7 @@ func TestWhatWasReplacedIsKnownUntilItIsRecorded(t *testing.T) {
 	require.Equal(t, map[int32]int64{0: 0, 2: 15}, r.Offsets())
 }
 
-func TestTheStateOfATopicSaysWhichRecordsWereReplaced(t *testing.T) {
+func TestTheStateOfATopicHasTheReplacedRecords(t *testing.T) {
 	seen := kafka.TopicState{
 		TopicInfo: kafka.TopicInfo{ID: [16]byte{7}},
 		State:     []kafka.PartitionState{{Start: 1, End: 5}, {Start: 0, End: 9}, {}},

@@ -62,7 +62,7 @@ func TestLabelsThatCameBeforeAreTheSameSeries(t *testing.T) {
 	require.Equal(t, 3, p.pipeline.labels.Len(), "refused labels are not cached")
 }
 
-func TestASourceThatIsMadeAnewHasItsOwnSeries(t *testing.T) {
+func TestASourceThatIsCreatedAgainHasItsOwnSeries(t *testing.T) {
 	p := newCachedPipeline()
 	p.pipeline.setSourceTTL(time.Nanosecond)
 	p.send(t, plain().Sample(1, 1))

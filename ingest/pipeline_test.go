@@ -48,7 +48,7 @@ func TestAStrictRequestWithoutFaultIsAccepted(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAnEmptyBatchSaysSo(t *testing.T) {
+func TestAnEmptyBatchIsReported(t *testing.T) {
 	_, _, err := accept(t, `{"points":[]}`)
 	var fe *fault.Error
 	require.ErrorAs(t, err, &fe)
@@ -79,7 +79,7 @@ func TestWhatCannotBeStoredAtTheSeriesLimitIsRejected(t *testing.T) {
 	require.Equal(t, rejection.SeriesLimit.Text(), reason)
 }
 
-func TestASourceThatGoesWhileItsSeriesAreRegisteredIsUnknown(t *testing.T) {
+func TestASourceDeletedWhileItsSeriesAreRegisteredIsUnknown(t *testing.T) {
 	p := newFakeStores()
 	pipeline := p.pipeline(Limits{})
 	_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
@@ -120,7 +120,7 @@ func TestADeletedSourceIsRefusedWithinASecond(t *testing.T) {
 	require.Eventually(t, func() bool { return fault.Is(send(), fault.Invalid) }, time.Second, 5*time.Millisecond)
 }
 
-func TestAChangeMadeHereHoldsAtOnce(t *testing.T) {
+func TestAChangeOfThisProcessAppliesImmediately(t *testing.T) {
 	p := newFakeStores()
 	pipeline := p.pipeline(Limits{})
 	_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
@@ -185,7 +185,7 @@ func TestTheRegistrysIdIsUsedWhenTheFingerprintsIsTaken(t *testing.T) {
 	}
 }
 
-func TestIdentitiesGivenToTheRegistryOutliveTheBody(t *testing.T) {
+func TestIdentitiesInTheRegistryOutliveTheBody(t *testing.T) {
 	p := newFakeStores()
 	body := []byte(row(`"value":1,"tags":{"hall":"three"}`))
 	req := request("")
@@ -235,7 +235,7 @@ func TestARequestLargerThanTheGatePassesAlone(t *testing.T) {
 	require.Zero(t, pipeline.inFlight.Used())
 }
 
-func TestAPartlyFailedProduceSaysSo(t *testing.T) {
+func TestAPartlyFailedProduceIsReported(t *testing.T) {
 	acked := []pointblock.Position{{Partition: 1, Offset: 5}}
 	down := fault.New(fault.Unavailable, "Kafka is not reachable").After(3 * time.Second)
 	for name, c := range map[string]struct {

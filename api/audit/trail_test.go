@@ -71,7 +71,7 @@ func newRecord() *auditrecord.Record {
 	}
 }
 
-func TestRecordsWaitWhileTheLogIsAwayAndComeInOrder(t *testing.T) {
+func TestRecordsWaitWhileTheLogIsUnavailableAndArriveInOrder(t *testing.T) {
 	dir, log := t.TempDir(), &flakyLog{unavailable: true}
 	trail := newTrail(t, dir, log)
 	var want []string

@@ -316,7 +316,7 @@ func TestAnotherClockKeepsNoKeyAlive(t *testing.T) {
 
 // However many processes there are, few of them send: a revision that was just sent is not
 // sent again.
-func TestFewProcessesTellWhatAllKnow(t *testing.T) {
+func TestFewProcessesCompareTheirTopics(t *testing.T) {
 	db := open(t, testenv.MigratedPostgres(t))
 	channel := &fakeChannel{}
 	const processes = 8

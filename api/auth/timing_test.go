@@ -33,7 +33,7 @@ func (c *countingStore) CredentialsByHash(
 // The response time depends on the work, so the test compares the work: an unknown, a
 // revoked, an expired and a valid key cost one look-up, and then none. Only a malformed key
 // costs none at all, and its sender can see that it is malformed.
-func TestTheWorkForAKeyDoesNotTellWhatIsWrongWithIt(t *testing.T) {
+func TestTheWorkForAKeyDoesNotRevealItsError(t *testing.T) {
 	db := open(t, testenv.MigratedPostgres(t))
 	good, _ := newKey(t, db)
 	revoked, key := newKey(t, db)

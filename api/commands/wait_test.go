@@ -140,7 +140,7 @@ func TestWithoutRedisOutcomesAreLookedUp(t *testing.T) {
 	one.require(t, "heard")
 }
 
-func TestWhoGivesUpIsForgotten(t *testing.T) {
+func TestACancelledWaiterIsRemoved(t *testing.T) {
 	w := newEnvironment(t, testenv.Redis(t))
 	one := w.begin(t)
 	require.Equal(t, 1, w.waiter.count())
@@ -153,7 +153,7 @@ func TestWhoGivesUpIsForgotten(t *testing.T) {
 	require.Zero(t, w.replies.Waiting())
 }
 
-func TestAnIDTellsWhetherAndWhenItWasGivenOut(t *testing.T) {
+func TestAnIDShowsWhetherAndWhenItWasIssued(t *testing.T) {
 	s, workspace := issuer{key: [32]byte{1}}, uuid.New()
 	id := s.issue(workspace)
 	require.EqualValues(t, 7, id.Version())

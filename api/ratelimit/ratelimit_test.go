@@ -99,7 +99,7 @@ func TestExactlyThePlansRequestsPassOverAllProcesses(t *testing.T) {
 	}
 }
 
-func TestTheWindowThatRefusesIsTold(t *testing.T) {
+func TestTheWindowThatRefusesIsReported(t *testing.T) {
 	url := testenv.Redis(t)
 	limiter, workspace := process(t, url), uuid.New()
 	plan := ratelimit.Plan{PerMinute: 3, PerDay: 5}
@@ -229,7 +229,7 @@ func TestRequestsThatMeetAreCountedByOneCall(t *testing.T) {
 	require.Less(t, counter.calls.Load(), int64(callers/2))
 }
 
-func TestWhatRedisLostIsGivenBack(t *testing.T) {
+func TestCountsThatRedisLostAreRestored(t *testing.T) {
 	url, workspace := testenv.Redis(t), uuid.New()
 	plan := ratelimit.Plan{PerMinute: 20, PerDay: 100}
 	first, second := process(t, url), process(t, url)
@@ -248,7 +248,7 @@ func TestWhatRedisLostIsGivenBack(t *testing.T) {
 	require.Equal(t, 11, passed(t, first, workspace, plan, 50))
 }
 
-func TestAProcessGoesOnAloneWhileRedisIsAwayAndThenBack(t *testing.T) {
+func TestAProcessCountsAloneWhileRedisIsUnavailable(t *testing.T) {
 	engine := testenv.StoppableRedis(t)
 	workspace, plan := uuid.New(), ratelimit.Plan{PerMinute: 30, PerDay: 100}
 	first, second := process(t, engine.Address()), process(t, engine.Address())
@@ -272,7 +272,7 @@ func TestAProcessGoesOnAloneWhileRedisIsAwayAndThenBack(t *testing.T) {
 
 // A stopped Redis keeps its connections. No request waits for it longer than the timeout,
 // and most do not wait.
-func TestARedisThatHangsHoldsNobodyUp(t *testing.T) {
+func TestARedisThatHangsDelaysNobody(t *testing.T) {
 	const timeout = 100 * time.Millisecond
 	engine := testenv.StoppableRedis(t)
 	workspace, plan := uuid.New(), ratelimit.Plan{PerMinute: 1000, PerDay: 2000}

@@ -128,7 +128,7 @@ func TestAnswersEndInANewline(t *testing.T) {
 	}
 }
 
-func TestAnInternalErrorTellsOnlyWhoseOutcomeItIs(t *testing.T) {
+func TestAnInternalErrorShowsOnlyWhoseOutcomeItIs(t *testing.T) {
 	hidden := fault.New(fault.Internal, "secret").With("field", "secret").With(
 		reply.CommandID, "01a1ff00-d79f-7649-8b01-ece35a26ff15",
 	)

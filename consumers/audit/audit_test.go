@@ -135,7 +135,7 @@ func TestAUseIsShownOnceHoweverOftenItComes(t *testing.T) {
 	require.Equal(t, "me", usage[0].Group)
 }
 
-func TestACommitBeyondWhatIsStoredIsNotBelieved(t *testing.T) {
+func TestACommitBeyondWhatIsStoredIsIgnored(t *testing.T) {
 	f := newFixture(t)
 	encodedRecords := func(n int) (all [][]byte) {
 		for range n {

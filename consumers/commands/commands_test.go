@@ -84,7 +84,7 @@ func TestAnAtomicBatchIsOneChangeOrNone(t *testing.T) {
 	})
 }
 
-func TestCommandsOfASeparateBatchStandByThemselves(t *testing.T) {
+func TestCommandsOfASeparateBatchAreIndependent(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		f := newFixture(t, broker)
 		f.consume()
@@ -116,7 +116,7 @@ func TestACommandIsHeldAgainstTheScopesOfItsAcceptance(t *testing.T) {
 	})
 }
 
-func TestAWorkspaceThatDoesNotStandIsRefused(t *testing.T) {
+func TestAWorkspaceThatDoesNotExistIsRefused(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		f := newFixture(t, broker)
 		f.consume()

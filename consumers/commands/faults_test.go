@@ -201,7 +201,7 @@ func TestACommitWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 	})
 }
 
-func TestARecordThatCannotBeReadIsADeadLetterAndThePartitionGoesOn(t *testing.T) {
+func TestAnUnreadableRecordBecomesADeadLetterAndThePartitionContinues(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		f := newFixture(t, broker)
 		f.consume()
@@ -391,7 +391,7 @@ func TestLosingTheStacksChangesNoAnswer(t *testing.T) {
 	})
 }
 
-func TestTheFenceGoesBackWhereTheLogLostItsEnd(t *testing.T) {
+func TestTheFenceMovesBackWhereTheLogLostItsEnd(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		f := newFixture(t, broker)
 		consumer := f.consume()

@@ -40,7 +40,7 @@ func (f *fixture) createHub(edges int) graph.CreateNode {
 	return hub
 }
 
-func TestANodeWith100000EdgesIsDeletedAndBroughtBackByOneCommandEach(t *testing.T) {
+func TestANodeWith100000EdgesIsDeletedAndRestoredByOneCommandEach(t *testing.T) {
 	const edges = 100_000
 	const memory = 48 << 20 // far less than the edges would need
 	f := newFixture(t, testenv.NewKFake(t))

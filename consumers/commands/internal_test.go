@@ -51,7 +51,7 @@ func TestAStackIsReadAsItWasWritten(t *testing.T) {
 	})
 }
 
-func TestOfLongStacksRedisHasTheTopAndKnowsThatThereIsMore(t *testing.T) {
+func TestOfLongStacksRedisHasTheTopAndAMarkerForMore(t *testing.T) {
 	var stacks graph.Stacks
 	for i := range 3 * graph.StackDepth {
 		stacks.Add(graph.Entry{Sequence: graph.Sequence(i + 1), Type: graph.TypeCreateNode})

@@ -115,7 +115,7 @@ func TestWhatAPurgedNodeWasIsNowhereAndDoesNotComeBack(t *testing.T) {
 	require.Equal(t, graphrecord.PurgedName, changes[0].GetSteps()[0].GetNode().GetName())
 }
 
-func TestAPurgeOfManyChangesGoesInPieces(t *testing.T) {
+func TestAPurgeOfManyChangesRunsInBatches(t *testing.T) {
 	const secret = "Quintus"
 	f := newFixture(t, testenv.NewKFake(t))
 	f.consume()

@@ -23,7 +23,7 @@ func (f *fixture) redrive(again bool) pipelineadmin.DeadLetterResult {
 	return result
 }
 
-func TestACommandThatFailedInternallyIsDecidedAnewWhenItIsRedriven(t *testing.T) {
+func TestACommandThatFailedInternallyIsDecidedAgainWhenRedriven(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		f := newFixture(t, broker)
 		ctx := t.Context()

@@ -57,7 +57,7 @@ func (f *fixture) waitForLocks(statements int) {
 	})
 }
 
-func TestAGroupThatWaitsHoldsUpItsOwnPartitionOnly(t *testing.T) {
+func TestAGroupThatWaitsDelaysOnlyItsPartition(t *testing.T) {
 	f := newFixture(t, testenv.NewKFake(t))
 	f.consume()
 	f.do(node("a"))
@@ -76,9 +76,9 @@ func TestAGroupThatWaitsHoldsUpItsOwnPartitionOnly(t *testing.T) {
 	f.eventually("it is decided", func() bool { return f.stored(stuck) != nil })
 }
 
-// TestTheDeletionOfAHubHoldsUpNoOtherWorkspace blocks the cascade of a hub. Meanwhile the other
+// TestTheDeletionOfAHubDelaysNoOtherWorkspace blocks the cascade of a hub. Meanwhile the other
 // workspaces of the partition continue, and later commands of the hub's workspace wait.
-func TestTheDeletionOfAHubHoldsUpNoOtherWorkspace(t *testing.T) {
+func TestTheDeletionOfAHubDelaysNoOtherWorkspace(t *testing.T) {
 	f := newFixture(t, testenv.NewKFake(t))
 	f.config.CascadeEdges = 500
 	consumer := f.consume()

@@ -170,9 +170,9 @@ func refs(workspace uuid.UUID, f *fixture) (all []textindex.NodeRef) {
 	return all
 }
 
-// TestACommitBeyondTheLogIsNotBelieved commits offsets beyond the end of the log and lets only
+// TestACommitBeyondTheLogIsIgnored commits offsets beyond the end of the log and lets only
 // events update the index.
-func TestACommitBeyondTheLogIsNotBelieved(t *testing.T) {
+func TestACommitBeyondTheLogIsIgnored(t *testing.T) {
 	f := newFixture(t)
 	byEvents := func(d *embeddings.Deps) { d.Config.BehindAfter = time.Hour }
 	_, stop := f.runConsumer(byEvents)

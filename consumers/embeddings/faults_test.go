@@ -49,7 +49,7 @@ func (m *flakyEmbedder) Embed(ctx context.Context, texts []string) ([]embed.Vect
 	return m.Static.Embed(ctx, texts)
 }
 
-func TestATextThatTheEmbedderRefusesHasNoVectorAndHoldsNothingUp(t *testing.T) {
+func TestATextThatTheEmbedderRefusesHasNoVectorAndDelaysNothing(t *testing.T) {
 	f := newFixture(t)
 	f.runConsumer(func(d *embeddings.Deps) { d.Embedder = &flakyEmbedder{Static: embed.NewStatic()} })
 	a := f.newWorkspace()
@@ -59,7 +59,7 @@ func TestATextThatTheEmbedderRefusesHasNoVectorAndHoldsNothingUp(t *testing.T) {
 	require.Len(t, f.storedVectors(index.Collection), 2)
 }
 
-func TestWhileTheEmbedderIsAwayNothingIsLostAndCommandsGoOn(t *testing.T) {
+func TestWhileTheEmbedderIsUnavailableNothingIsLostAndCommandsContinue(t *testing.T) {
 	f := newFixture(t)
 	m := &flakyEmbedder{Static: embed.NewStatic()}
 	c, _ := f.runConsumer(func(d *embeddings.Deps) { d.Embedder = m })
@@ -99,7 +99,7 @@ func TestTextThatDidNotChangeIsNotEmbeddedAgain(t *testing.T) {
 	require.Equal(t, calls+1, m.calls.Load())
 }
 
-func TestMilvusDownHoldsOnlyTheIndexUp(t *testing.T) {
+func TestMilvusDownDelaysOnlyTheIndex(t *testing.T) {
 	server := testenv.StoppableMilvus(t)
 	f := newFixtureOn(t, server.Address())
 	f.runConsumer()
@@ -114,7 +114,7 @@ func TestMilvusDownHoldsOnlyTheIndexUp(t *testing.T) {
 	f.waitForStatus(a, ready)
 }
 
-func TestMilvusThatIsAwayAtTheStartIsWaitedFor(t *testing.T) {
+func TestMilvusThatIsUnavailableAtTheStartIsAwaited(t *testing.T) {
 	server := testenv.StoppableMilvus(t)
 	f := newFixtureOn(t, server.Address())
 	require.NoError(t, server.Stop(t.Context()))
@@ -197,7 +197,7 @@ func TestAnotherModelIsBuiltBesideAndSwitchedTo(t *testing.T) {
 	})
 }
 
-func TestAReindexThatIsAskedForGoesOnWhereItWasCutOffAndGetsWhatIsWrittenMeanwhile(t *testing.T) {
+func TestARequestedReindexResumesAndIncludesConcurrentWrites(t *testing.T) {
 	f := newFixture(t)
 	m := &flakyEmbedder{Static: embed.NewStatic()}
 	_, stop := f.runConsumer(func(d *embeddings.Deps) { d.Embedder = m })

@@ -39,7 +39,7 @@ func (l *recordingEmbedder) drain() (texts []string) {
 	return texts
 }
 
-func TestAWorkspaceIsIndexedAnewAndNoOther(t *testing.T) {
+func TestOnlyTheRequestedWorkspaceIsIndexedAgain(t *testing.T) {
 	f := newFixture(t)
 	recorder := &recordingEmbedder{Static: embed.NewStatic()}
 	_, stop := f.runConsumer(func(d *embeddings.Deps) { d.Embedder = recorder })

@@ -150,7 +150,7 @@ func TestAnEventThatCannotBeReadStopsNobody(t *testing.T) {
 	require.Equal(t, []uuid.UUID{pump.ID}, f.search(f.workspace, "water"))
 }
 
-func TestTheStatusTellsHowFarTheWordsAre(t *testing.T) {
+func TestTheStatusHasTheProgressOfTheTextIndex(t *testing.T) {
 	f := newFixture(t, testenv.NewKFake(t))
 	f.do(f.workspace, node("pump", "moves water"), node("valve", "holds water"))
 	status, err := f.graph.IndexStatus(t.Context(), f.workspace)

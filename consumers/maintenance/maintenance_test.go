@@ -87,7 +87,7 @@ func TestWhereAllIsOldWholePartsAreDropped(t *testing.T) {
 	require.Equal(t, "300l 300l 300n 300s", w.storedAges(forever))
 }
 
-func TestTheDiskOfDeletedRowsIsGivenBackWhereTheyAreMost(t *testing.T) {
+func TestTheDiskSpaceOfDeletedRowsIsFreedWhereTheyAreMost(t *testing.T) {
 	w := newFixture(t)
 	workspace := w.createWorkspace(0)
 	short, ever := w.createSource(workspace, 1), w.createSource(workspace, 0)
@@ -183,7 +183,7 @@ func (b *broken) EraseWorkspace(_ context.Context, _ uuid.UUID, removed func(int
 	return removed(1)
 }
 
-func TestADeletionWaitsForAStoreThatIsAwayAndSaysSo(t *testing.T) {
+func TestADeletionReportsThatItWaitsForAnUnavailableStore(t *testing.T) {
 	w := newFixture(t)
 	workspace := w.createWorkspace(0)
 	w.producePoints(workspace, w.createSource(workspace, 0), 1)

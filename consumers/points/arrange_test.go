@@ -22,9 +22,9 @@ type rowKey struct {
 	ts     int64
 }
 
-// TestColumnsHoldWhatAModelSays compares arrange with a simple model that processes row by
+// TestColumnsEqualThoseOfAModel compares arrange with a simple model that processes row by
 // row: the highest version wins, and rows that a tombstone covers are left out.
-func TestColumnsHoldWhatAModelSays(t *testing.T) {
+func TestColumnsEqualThoseOfAModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		workspace := uuid.UUID{1}
 		c := newCore(Deps{Logger: slog.New(slog.DiscardHandler)})

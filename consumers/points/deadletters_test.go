@@ -213,7 +213,7 @@ func TestADeadLetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testin
 	})
 }
 
-func TestARedrivenDeadLetterDoesNotBringDeletedPointsBack(t *testing.T) {
+func TestARedrivenDeadLetterDoesNotRestoreDeletedPoints(t *testing.T) {
 	w, s := newFixtureWithDeadLetters(t, testenv.NewKFake(t))
 	w.produce(w.deletionMessages(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
 	w.waitSettled()

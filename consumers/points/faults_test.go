@@ -59,7 +59,7 @@ func TestWithTheStoreStoppedTheLogFillsMemoryDoesNotAndAllIsVisibleAfterwards(t 
 	))
 }
 
-func TestATopicThatIsCreatedAgainWhileRunningGoesOnWithHigherVersions(t *testing.T) {
+func TestATopicThatIsCreatedAgainWhileRunningHasHigherVersions(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")
@@ -89,7 +89,7 @@ func (w *fixture) produceEventually(messages []pointblock.Message) {
 	}, time.Minute, 50*time.Millisecond)
 }
 
-func TestOffsetsThatBeginAgainGoOnWithHigherVersions(t *testing.T) {
+func TestOffsetsThatBeginAgainHaveHigherVersions(t *testing.T) {
 	w := newFixture(t, testenv.NewKFake(t))
 	s := w.numberSeries(uuid.New(), "m")
 	partition := pointblock.Partition(s.source, partitions)
@@ -244,7 +244,7 @@ func TestADeletedSourceNeverComesBack(t *testing.T) {
 	})
 }
 
-func TestATombstoneOfAnotherProcessIsHeeded(t *testing.T) {
+func TestATombstoneOfAnotherProcessApplies(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")
@@ -260,7 +260,7 @@ func TestATombstoneOfAnotherProcessIsHeeded(t *testing.T) {
 	})
 }
 
-func TestStoppingWithTheStoreAwayEndsInTimeAndLosesNothing(t *testing.T) {
+func TestStoppingWithAnUnavailableStoreEndsInTimeAndLosesNothing(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
 	w := newFixtureOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
 	w.config.Grace = time.Second
@@ -281,7 +281,7 @@ func TestStoppingWithTheStoreAwayEndsInTimeAndLosesNothing(t *testing.T) {
 	require.Equal(t, "0=0 1=1", w.values(s))
 }
 
-func TestWithTheRegistryAwayTheConsumerWaits(t *testing.T) {
+func TestTheConsumerWaitsForAnUnavailableRegistry(t *testing.T) {
 	server := testenv.StoppablePostgres(t)
 	w := newFixtureOn(t, testenv.NewKFake(t), testenv.ClickHouse(t), server.Address())
 	s := w.numberSeries(uuid.New(), "m")
@@ -295,7 +295,7 @@ func TestWithTheRegistryAwayTheConsumerWaits(t *testing.T) {
 	require.Eventually(t, func() bool { return w.values(s) == "0=0 1=1" }, 15*time.Second, 10*time.Millisecond)
 }
 
-func TestRecordsThatRetentionTookAreCountedAndTheRestGoesOn(t *testing.T) {
+func TestRecordsRemovedByRetentionAreCountedAndTheRestIsStored(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")
@@ -335,7 +335,7 @@ func TestWhatAStaleConsumerStoresAfterADeletionIsDeletedAgain(t *testing.T) {
 	require.Equal(t, "2\t2", w.latest(s))
 }
 
-func TestACommitAboveWhatIsStoredIsNotBelieved(t *testing.T) {
+func TestACommitAboveWhatIsStoredIsIgnored(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")
@@ -351,7 +351,7 @@ func TestACommitAboveWhatIsStoredIsNotBelieved(t *testing.T) {
 	})
 }
 
-func TestAGenerationThatAnotherProcessRecordedHoldsFromTheNextBatchOn(t *testing.T) {
+func TestAGenerationRecordedByAnotherProcessAppliesFromTheNextBatch(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")

@@ -46,7 +46,7 @@ func TestPointsTextsAndWhatIsKnownOfThemBecomeVisible(t *testing.T) {
 	})
 }
 
-func TestTheValueAcceptedLastStandsWhateverTheOrderOfTimes(t *testing.T) {
+func TestTheValueAcceptedLastWinsInAnyOrderOfTimes(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")
@@ -199,7 +199,7 @@ func TestStoppingStoresAndCommitsWhatIsInFlight(t *testing.T) {
 	})
 }
 
-func TestABadRecordGoesToTheDeadLettersAloneAndTheWatermarkPasses(t *testing.T) {
+func TestOnlyTheBadRecordBecomesADeadLetterAndTheWatermarkPasses(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w := newFixture(t, broker)
 		w.query("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")

@@ -48,7 +48,7 @@ func TestABatchOfManySpansIsFull(t *testing.T) {
 	require.Equal(t, maxBatchSpans, b.Rows())
 }
 
-func TestColumnsOfLargeBatchesGoWhenBatchesAreSmall(t *testing.T) {
+func TestColumnsOfLargeBatchesAreReleasedWhenBatchesAreSmall(t *testing.T) {
 	c := newCore(Deps{Logger: slog.New(slog.DiscardHandler)})
 	withCapacity := func(capacity, rows int) *columns {
 		created := newColumns()

@@ -206,7 +206,7 @@ func TestAReplayOfAPartStoresThatPartAlone(t *testing.T) {
 	})
 }
 
-func TestAReplayGoesOnWhereADeadRunLeftIt(t *testing.T) {
+func TestAReplayResumesWhereADeadRunStopped(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w := newFixture(t, broker)
 		w.consume()
@@ -237,7 +237,7 @@ func TestAReplayGoesOnWhereADeadRunLeftIt(t *testing.T) {
 	})
 }
 
-func TestAReplaySaysWhatTheLogHadNoMore(t *testing.T) {
+func TestAReplayReportsWhatTheLogNoLongerContained(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w := newFixture(t, broker)
 		w.consume()

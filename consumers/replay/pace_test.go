@@ -20,7 +20,7 @@ func waitTime(p *pace, rows int) time.Duration {
 	return time.Since(began)
 }
 
-func TestAReplayStandsBackWhileThereIsLiveWork(t *testing.T) {
+func TestAReplayYieldsToLiveWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := false
 		p := newPace(t.Context(), jobs.Replay{}, func() bool { return busy })

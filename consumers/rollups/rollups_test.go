@@ -129,7 +129,7 @@ func TestOneWorkerComputesAndAnotherTakesOver(t *testing.T) {
 	require.Eventually(t, func() bool { return points(second) == 60 }, waitTimeout, pollInterval)
 }
 
-func TestAWorkerWithoutClickHouseGoesOnWhenItIsBack(t *testing.T) {
+func TestAWorkerContinuesWhenClickHouseIsAvailableAgain(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
 	w := newFixture(t, server.Address())
 	started := w.startWorker()

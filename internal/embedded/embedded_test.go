@@ -174,7 +174,7 @@ func TestAnEngineThatHangsIsStoppedAllTheSame(t *testing.T) {
 	require.NotZero(t, p.PID())
 }
 
-func TestAnEngineThatCannotStartSaysWhyAndStopsTheOthers(t *testing.T) {
+func TestAnEngineThatCannotStartReportsWhyAndStopsTheOthers(t *testing.T) {
 	testenv.RequireEngines(t)
 	dir := t.TempDir()
 	data := filepath.Join(dir, "postgres", "data")

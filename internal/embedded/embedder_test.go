@@ -226,8 +226,8 @@ func TestTheEmbedderRefusesWhatIsWrongInOpenAIsForm(t *testing.T) {
 	embed(t, address, "it goes on")
 }
 
-// TestTheEmbedderAnswersWhatIsNotHTTPAndGoesOn sends requests that no valid client sends.
-func TestTheEmbedderAnswersWhatIsNotHTTPAndGoesOn(t *testing.T) {
+// TestTheEmbedderAnswersWhatIsNotHTTPAndContinues sends requests that no valid client sends.
+func TestTheEmbedderAnswersWhatIsNotHTTPAndContinues(t *testing.T) {
 	address := testenv.Embedder(t)
 	u, err := url.Parse(address)
 	require.NoError(t, err)
@@ -288,7 +288,7 @@ func TestTheEmbedderWantsItsKeyForAllButItsHealth(t *testing.T) {
 	}
 }
 
-func TestAQueryDoesNotStandBehindPassages(t *testing.T) {
+func TestAQueryDoesNotWaitForPassages(t *testing.T) {
 	address := testenv.Embedder(t)
 	passages := make([]string, 60)
 	for i := range passages {
@@ -312,7 +312,7 @@ func TestAQueryDoesNotStandBehindPassages(t *testing.T) {
 	}
 }
 
-func TestTheEmbedderRefusesMoreThanItsQueueHoldsAndForgetsWhoLeaves(t *testing.T) {
+func TestTheEmbedderRefusesMoreThanItsQueueAndDropsCancelledRequests(t *testing.T) {
 	address := testenv.StoppableEmbedder(t).Address()
 	body, err := json.Marshal(map[string]any{"model": embedded.EmbedderModel, "input": slices.Repeat(
 		[]string{"a pump in the cellar"}, 2048,

@@ -24,7 +24,7 @@ func TestAnAddressThatCannotBeListenedOnFailsAtOnce(t *testing.T) {
 	require.Less(t, time.Since(start), portTimeout)
 }
 
-func TestAClaimThatIsGivenUpBehindItsOwnersBackIsWaitedFor(t *testing.T) {
+func TestAClaimThatIsReleasedByAnotherProcessIsAwaited(t *testing.T) {
 	port := 0
 	var claim *portClaim
 	for claim == nil {

@@ -182,9 +182,9 @@ func ownedBy(t *testing.T, conn *pgx.Conn, role string) []string {
 	return names
 }
 
-// TestADatabaseOfTheSuperuserIsGivenToTheApplication checks a database of an earlier version, which
+// TestADatabaseOfTheSuperuserIsTransferredToTheApplication checks a database of an earlier version, which
 // used the superuser, so that the superuser owns its objects.
-func TestADatabaseOfTheSuperuserIsGivenToTheApplication(t *testing.T) {
+func TestADatabaseOfTheSuperuserIsTransferredToTheApplication(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "postgres")
 	p := startPostgres(t, dir)
 	before := recreateOldDatabase(t, dir)

@@ -19,7 +19,7 @@ func TestWritesOfTheEmbeddedMilvusDoNotLoseEachOther(t *testing.T) {
 
 // Without writes.py, a collection whose index was being written when the process died cannot be
 // loaded again.
-func TestAnIndexOfTheEmbeddedMilvusThatWasCutOffIsMadeAnew(t *testing.T) {
+func TestAnInterruptedIndexOfTheEmbeddedMilvusIsBuiltAgain(t *testing.T) {
 	checkInPython(t, "milvus", "testdata/index_check.py")
 }
 

@@ -38,7 +38,7 @@ func hybrid(t testing.TB, s *fakeLanes, m *memory, change func(q *HybridQuery)) 
 	return r
 }
 
-func TestScoreGoesAsFarAsTheHopsAndTheirDirectionAndRelationAllow(t *testing.T) {
+func TestScoreSpreadsWithinHopsDirectionAndRelations(t *testing.T) {
 	s := newFakeLanes()
 	s.text = []TextHit{{wikiID(2), 5, 0.8}}
 	for name, c := range map[string]struct {
@@ -173,7 +173,7 @@ func TestWhatTheLanesFoundFurtherDownFollowsWhatScoreReached(t *testing.T) {
 	}
 }
 
-func TestRankIsWhatTheEquationsSay(t *testing.T) {
+func TestRankIsTheSolutionOfTheEquations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		subgraph := newSubgraph(rapid.SampledFrom([]Direction{AnyDirection, Outgoing, Incoming}).Draw(t, "direction"))
 		count := rapid.IntRange(1, 12).Draw(t, "nodes")

@@ -75,7 +75,7 @@ func TestANodeThatTheQueryNamesHasAllItsWords(t *testing.T) {
 	require.Equal(t, 1.0, *r.Hits[0].Scores.Text)
 }
 
-func TestPagesFitTogetherAndMinScoreHoldsBeforeTheyAreCut(t *testing.T) {
+func TestPagesFitTogetherAndMinScoreAppliesBeforePaging(t *testing.T) {
 	s := newFakeLanes()
 	m := nodesOf(120)
 	for i := range 100 {
@@ -99,7 +99,7 @@ func TestPagesFitTogetherAndMinScoreHoldsBeforeTheyAreCut(t *testing.T) {
 	require.Len(t, r.Hits, 5)
 }
 
-func TestASearchGoesOnWithoutALaneAndFailsWithoutBoth(t *testing.T) {
+func TestASearchWorksWithoutOneLaneAndFailsWithoutBoth(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*fakeLanes)
 		lane  string
@@ -208,7 +208,7 @@ func (s slow) SearchText(ctx context.Context, _ uuid.UUID, _ string, _ Filter, _
 	return TextFindings{}, ctx.Err()
 }
 
-func TestALaneThatDoesNotAnswerIsGivenUpAndTheCallersEndIsTheCallers(t *testing.T) {
+func TestALaneThatDoesNotAnswerTimesOutBeforeTheCaller(t *testing.T) {
 	s := newFakeLanes()
 	s.vectors = []VectorHit{{wikiID(2), 0, 0.7}}
 	e := New(Deps{Text: slow{s}, Vectors: s, Graph: nodesOf(4), Embedder: s, LaneTimeout: 10 * time.Millisecond})

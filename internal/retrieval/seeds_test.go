@@ -58,7 +58,7 @@ func TestAStartThatIsFoundAsWellIsOneNodeAndOneThatIsGoneIsNone(t *testing.T) {
 	require.NotNil(t, r.Hits[0].Scores.Text)
 }
 
-func TestScoreGoesOncePerNeighbourAndNeverBackToItself(t *testing.T) {
+func TestScoreSpreadsOncePerNeighborAndNeverBackToItself(t *testing.T) {
 	subgraph := newSubgraph(AnyDirection)
 	for i := range 3 {
 		subgraph.addNode(wikiID(i), 0)
@@ -71,7 +71,7 @@ func TestScoreGoesOncePerNeighbourAndNeverBackToItself(t *testing.T) {
 	require.Equal(t, []float64{0.5, 0.5}, flows[0].probability)
 }
 
-func TestAWalkGoesOnFromTheNodesWithMostScore(t *testing.T) {
+func TestAWalkContinuesFromTheNodesWithTheHighestScore(t *testing.T) {
 	m := nodesOf(500)
 	s := newFakeLanes()
 	s.text = []TextHit{{wikiID(0), 5, 0.5}}

@@ -57,7 +57,7 @@ func TestTheURLIsNotShown(t *testing.T) {
 	}
 }
 
-func TestRowsAreStoredToTheMicrosecondAndTheHighestVersionStands(t *testing.T) {
+func TestRowsAreStoredToTheMicrosecondAndTheHighestVersionIsRead(t *testing.T) {
 	db, address := open(t)
 	const us = 1_795_246_810_123_457
 	require.NoError(t, db.InsertPoints(t.Context(), &clickhouse.PointColumns{
@@ -185,7 +185,7 @@ func TestADeletionSparesNewerVersions(t *testing.T) {
 	require.Equal(t, "0", testenv.QueryClickHouse(t, address, "SELECT count() FROM states"))
 }
 
-func TestAWholeSourceGoesWithItsSeriesAndItsActivity(t *testing.T) {
+func TestADeletedSourceLosesItsSeriesAndItsActivity(t *testing.T) {
 	db, address := open(t)
 	d := insertDeletable(t, db)
 	d.WholeSource = true
@@ -204,7 +204,7 @@ func TestAWholeSourceGoesWithItsSeriesAndItsActivity(t *testing.T) {
 	require.Equal(t, "3", testenv.QueryClickHouse(t, address, "SELECT id FROM series FINAL"))
 }
 
-func TestManySourcesGoTogether(t *testing.T) {
+func TestManySourcesAreDeletedTogether(t *testing.T) {
 	db, address := open(t)
 	const sources = 1500
 	w := uuid.New()

@@ -113,7 +113,7 @@ func (p *deletionModel) rows() (points, latest string) {
 	return strings.Join(all, "\n"), strings.Join(newest, "\n")
 }
 
-func TestManyDeletionsOfPartsGoTogether(t *testing.T) {
+func TestManyDeletionsOfPartsAreOneStatement(t *testing.T) {
 	db, address := open(t)
 	random := rand.New(rand.NewPCG(7, 7))
 	p := newDeletionModel(t, db, random)

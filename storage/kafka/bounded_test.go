@@ -134,7 +134,7 @@ func TestTheEmbeddedBrokerKeepsALimitedNumberOfRecords(t *testing.T) {
 	}, 40*time.Second, 500*time.Millisecond, "watchTopics trims from time to time")
 }
 
-func TestOtherBrokersKeepWhatTheirSettingsSay(t *testing.T) {
+func TestOtherBrokersFollowTheirSettings(t *testing.T) {
 	c := openBounded(t, false)
 	require.NoError(t, produce(t, c, 2000))
 	commit(t, c, 2000)

@@ -75,7 +75,7 @@ func requireRange(t *testing.T, offsets []int64, from, to int64) {
 	}
 }
 
-func TestATailThatHasStoppedFetchingGoesOn(t *testing.T) {
+func TestATailThatHasStoppedFetchingContinues(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
 		c := openForStalls(t, b, 3)
 		tail, err := c.TailPoints(map[int32]int64{0: 0, 1: 3}, 1<<20)

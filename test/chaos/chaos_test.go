@@ -50,6 +50,6 @@ func TestNothingIsWrongAfterFaultsUnderLoad(t *testing.T) {
 	requireNoViolation(t, run.Config{Environment: environment.Options{Seed: shortSeed}, Faults: faults, PerRound: 14})
 }
 
-func TestALossIsNoticedSaidAndSurvived(t *testing.T) {
+func TestALossIsDetectedLoggedAndSurvived(t *testing.T) {
 	requireNoViolation(t, run.Config{Environment: environment.Options{Seed: shortSeed}, Faults: 5, Losing: true})
 }

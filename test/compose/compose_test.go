@@ -350,7 +350,7 @@ func shareNetwork(a, b types.ServiceConfig) bool {
 	return false
 }
 
-func TestTheSmokeScriptSaysThatItIsNotPartOfTheSuite(t *testing.T) {
+func TestTheSmokeScriptStatesThatItIsNotPartOfTheSuite(t *testing.T) {
 	script, err := os.ReadFile(root + "/deploy/smoke.sh")
 	require.NoError(t, err)
 	require.Contains(t, string(script), "not run by the test suite")

@@ -51,7 +51,7 @@ func TestOperatorsAreCreatedAndDeleted(t *testing.T) {
 	}
 }
 
-func TestAnotherOperatorsPasswordIsResetByWhoKnowsTheirOwn(t *testing.T) {
+func TestResettingAnotherPasswordRequiresOnesOwn(t *testing.T) {
 	t.Parallel()
 	s, page := startAdmin(t)
 	o := operatorTest{s.Login(t)}

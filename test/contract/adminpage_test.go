@@ -159,7 +159,7 @@ func TestEveryAnswerOfThePageIsGuarded(t *testing.T) {
 	require.Equal(t, 200, s.Do(t, as(contract.Request{Method: "HEAD", Path: "/admin/api/keys"})).Status)
 }
 
-func TestAPageThatWasNotBuiltSaysSo(t *testing.T) {
+func TestAPageThatWasNotBuiltIsReported(t *testing.T) {
 	t.Parallel()
 	page := &contract.Administration{UIFiles: fstest.MapFS{".keep": {}}}
 	s := contract.Start(t, page.Group)

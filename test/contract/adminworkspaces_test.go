@@ -207,7 +207,7 @@ type keyResponse struct {
 	Key                                                string
 }
 
-func TestTheOverviewTellsWhatTheProcessMeasures(t *testing.T) {
+func TestTheOverviewHasWhatTheProcessMeasures(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	requests := prometheus.NewCounterVec(

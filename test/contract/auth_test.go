@@ -18,7 +18,7 @@ import (
 
 const authentication, authorization, validation = "AUTHENTICATION_ERROR", "AUTHORIZATION_ERROR", "VALIDATION_ERROR"
 
-func TestAKeyTellsWhatItIs(t *testing.T) {
+func TestAKeyShowsItsKind(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t)
 	workspace, err := s.DB.CreateWorkspace(t.Context(), access.Workspace{

@@ -138,7 +138,7 @@ func TestWrongDeletionsOfPointsChangeNothing(t *testing.T) {
 	require.Equal(t, before.State, after.State)
 }
 
-func TestADeletionOfPointsIsRefusedWhileTheLogIsAway(t *testing.T) {
+func TestADeletionOfPointsIsRefusedWhileTheLogIsUnavailable(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
 	s := l.createSource(t, `{"name":"boiler"}`)

@@ -120,7 +120,7 @@ func TestAHistoryHasWhatWasDoneNewestFirst(t *testing.T) {
 	}
 }
 
-func TestAPageOfLargeChangesIsCutShortAndGoesOn(t *testing.T) {
+func TestAPageOfLargeChangesIsTruncatedAndContinued(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
 	for range 4 {
@@ -195,7 +195,7 @@ func (e *eventStream) requireIDs(ids ...int64) {
 	}
 }
 
-func TestAStreamHasEachChangeOnceAndGoesOnWhereItWas(t *testing.T) {
+func TestAStreamHasEachChangeOnceAndResumes(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
 	g.appendChange(t, g.Workspace, "before")
@@ -293,7 +293,7 @@ func TestAStreamThatIsNotReadEnds(t *testing.T) {
 }
 
 // A graph that was restored from a backup is behind what its readers have seen.
-func TestAReaderThatKnowsMoreThanTheJournalIsToldToBeginAgain(t *testing.T) {
+func TestAReaderAheadOfTheJournalIsReset(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
 	streams := map[*eventStream]int64{} // the sequence of the next change of each

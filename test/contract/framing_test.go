@@ -133,7 +133,7 @@ func TestTrailersAreNoHeaders(t *testing.T) {
 	}
 }
 
-func TestABodyThatTricklesIsGivenUp(t *testing.T) {
+func TestABodyThatArrivesTooSlowlyTimesOut(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	w := dial(t, s)

@@ -83,7 +83,7 @@ func TestParametersThatAreWrongNameWhatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestFailuresOfTheServerTellNothingOfIt(t *testing.T) {
+func TestFailuresOfTheServerShowNoInternals(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	a := s.DoUnchecked(t, contract.Request{Path: "/api/test/panic"})

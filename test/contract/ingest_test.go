@@ -319,7 +319,7 @@ func TestWithTheLogStoppedIngestIsUnavailableAtOnce(t *testing.T) {
 	}, 10*time.Second, 50*time.Millisecond)
 }
 
-func TestAChangeOfSourcesHoldsForTheNextIngest(t *testing.T) {
+func TestAChangeOfSourcesAppliesToTheNextIngest(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
 	send := func(source string) int {

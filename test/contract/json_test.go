@@ -36,7 +36,7 @@ func badJSON() map[string]refusal {
 
 // The classes of bad JSON, with the status and the field that the caller receives. The
 // details of the parser are tested in api/request.
-func TestBadJSONIsToldApart(t *testing.T) {
+func TestErrorsInJSONAreDistinguished(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	for name, c := range badJSON() {

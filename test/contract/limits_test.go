@@ -107,7 +107,7 @@ func rateHeadersOf(t *testing.T, a *contract.Answer) (r rateHeaders) {
 	return r
 }
 
-func TestEveryAnswerInAWorkspaceSaysWhatIsLeft(t *testing.T) {
+func TestEveryAnswerInAWorkspaceHasTheRemainingRequests(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, contract.WithRedisLimits(testenv.Redis(t)), contract.GraphReads)
 	workspace, key := newLimitedWorkspace(t, s, 50, 1000, request.ReadNodes)
@@ -169,7 +169,7 @@ func TestEveryAnswerInAWorkspaceSaysWhatIsLeft(t *testing.T) {
 	)
 }
 
-func TestAWorkspaceWithoutLimitsSaysSo(t *testing.T) {
+func TestAWorkspaceWithoutLimitsReportsIt(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, contract.WithRedisLimits(testenv.Redis(t)), contract.GraphReads)
 	for range 3 {
@@ -183,7 +183,7 @@ func TestAWorkspaceWithoutLimitsSaysSo(t *testing.T) {
 }
 
 // The headers report the day if it has fewer requests left. Then it refuses requests until its end.
-func TestTheDayIsToldWhenFewerAreLeftInIt(t *testing.T) {
+func TestTheDayIsReportedIfItHasFewerRequestsLeft(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, contract.WithRedisLimits(testenv.Redis(t)), contract.GraphReads)
 	workspace, key := newLimitedWorkspace(t, s, 50, 2, request.ReadNodes)
@@ -248,7 +248,7 @@ func TestTheLimitComesAfterTheScopeAndBeforeTheBody(t *testing.T) {
 }
 
 // Clients of InfluxDB and Prometheus retry after 429.
-func TestTheLimitIsToldInTheClientsOwnDialect(t *testing.T) {
+func TestTheLimitIsReportedInTheClientsDialect(t *testing.T) {
 	t.Parallel()
 	live := contract.LiveData{}
 	s := contract.Start(t, contract.WithRedisLimits(testenv.Redis(t)), live.Group)
@@ -279,7 +279,7 @@ func TestTheLimitIsToldInTheClientsOwnDialect(t *testing.T) {
 
 // Four processes with fifty callers each: exactly the plan's requests pass in a minute,
 // and a larger plan applies in all processes within a second.
-func TestThePlanHoldsOverAllProcesses(t *testing.T) {
+func TestThePlanAppliesToAllProcesses(t *testing.T) {
 	t.Parallel()
 	const perMinute, callers, each = 120, 50, 3
 	counted := contract.WithRedisLimits(testenv.Redis(t))
@@ -367,7 +367,7 @@ func TestFailedAuthenticationsAreRefusedByAddressButNeverAValidKey(t *testing.T)
 
 // Redis becomes unavailable and comes back: answers do not change, except that each
 // process counts by itself meanwhile.
-func TestWithoutRedisThePlanHoldsInEachProcess(t *testing.T) {
+func TestWithoutRedisThePlanAppliesToEachProcess(t *testing.T) {
 	t.Parallel()
 	engine := testenv.StoppableRedis(t)
 	s := contract.Start(t, contract.WithRedisLimits(engine.Address()), contract.GraphReads)

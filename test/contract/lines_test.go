@@ -75,7 +75,7 @@ func TestLinesReachTheLogAndMakeTheirSources(t *testing.T) {
 	}, lines)
 }
 
-func TestABadLineIsRejectedAloneAndToldByItsNumber(t *testing.T) {
+func TestOnlyTheBadLineIsRejectedWithItsNumber(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
 	body := "m f=1 1000\n\nm f= 2000\n# comment\nm f=\"x 3000\nm g=1e999,f=2 4000\nm f=3 -1\nm f=4 5000\n"
@@ -305,7 +305,7 @@ func TestClientsOfInfluxDBReadTheErrorsTheyKnow(t *testing.T) {
 		RequireFailure(t, 401, authentication, "Unauthorized", nil)
 }
 
-func TestClientsOfInfluxDBAreToldToWaitWhenTooMuchIsUnderWay(t *testing.T) {
+func TestClientsOfInfluxDBMustRetryLaterUnderOverload(t *testing.T) {
 	t.Parallel()
 	group := &contract.LiveData{Change: func(d *livedata.Deps) { d.Bodies = request.NewBudget(1) }}
 	l := &live{Server: contract.Start(t, group.Group), LiveData: group}

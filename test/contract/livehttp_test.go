@@ -61,7 +61,7 @@ func TestLiveDataHasItsPathsAndNoOthers(t *testing.T) {
 	l.requireUnchanged(t, made)
 }
 
-func TestLiveDataSaysWhichMethodsItTakes(t *testing.T) {
+func TestLiveDataReportsItsMethods(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
@@ -160,7 +160,7 @@ func TestEachLiveDataRouteRequiresKeyAndWorkspace(t *testing.T) {
 
 // Headers that must occur once are refused if they occur twice, even with the same
 // value: two readers might use different ones.
-func TestHeadersOfTheCallerAreGivenOnce(t *testing.T) {
+func TestHeadersOfTheCallerAreSentOnce(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	other := s.NewKey(t, []uuid.UUID{s.Workspace}, request.Admin)

@@ -230,7 +230,7 @@ func exampleBodies(t *testing.T, operation *openapi3.Operation) map[string]strin
 // Each parameter of each route of the contract is sent with each odd value, once, twice, and
 // as the end of a name: refused or not, it causes no server error and forges no header and no
 // line of the log. New routes are tested without a change here.
-func TestNoValueOfAParameterIsAFailureOfOurs(t *testing.T) {
+func TestNoValueOfAParameterIsAnInternalError(t *testing.T) {
 	w := startEnvironment(t)
 	lines, operations := checkLog(t), w.ContractOperations()
 	s := &oddRequests{t: t, unavailable: "/api/rag/", do: func(q contract.Request) *contract.Answer { return w.Do(t, q) }}
@@ -241,7 +241,7 @@ func TestNoValueOfAParameterIsAFailureOfOurs(t *testing.T) {
 }
 
 // Each value in each example body of the contract is replaced by each odd value in turn.
-func TestNoValueInABodyIsAFailureOfOurs(t *testing.T) {
+func TestNoValueInABodyIsAnInternalError(t *testing.T) {
 	w := startEnvironment(t)
 	lines, operations := checkLog(t), w.ContractOperations()
 	s := &oddRequests{t: t, unavailable: "/api/rag/", do: func(q contract.Request) *contract.Answer { return w.Do(t, q) }}
@@ -256,7 +256,7 @@ func TestNoValueInABodyIsAFailureOfOurs(t *testing.T) {
 }
 
 // The same for the API of the admin UI, as an operator who is logged in.
-func TestNoValueOnThePageIsAFailureOfOurs(t *testing.T) {
+func TestNoValueOnThePageIsAnInternalError(t *testing.T) {
 	d := startPipeline(t, false)
 	lines, operations := checkLog(t), maps.Clone(d.Server.AdminOperations())
 	delete(operations, http.MethodDelete+" "+sessionPath) // otherwise the operator is logged out

@@ -179,7 +179,7 @@ func TestSelectorsCombineWithAnd(t *testing.T) {
 	}
 }
 
-func TestTheLatestPointIsGivenHoweverOld(t *testing.T) {
+func TestTheLatestPointIsReturnedHoweverOld(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	require.Equal(

@@ -73,7 +73,7 @@ func TestOneRawSeriesIsPagedByCursor(t *testing.T) {
 	}
 }
 
-func TestTooManyPointsSayWhatToNarrow(t *testing.T) {
+func TestTooManyPointsReportWhatToNarrow(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, params := range []string{

@@ -132,7 +132,7 @@ func TestAHubDoesNotDelayASearch(t *testing.T) {
 	}
 }
 
-func TestWithoutMilvusSearchesGoOnByWords(t *testing.T) {
+func TestWithoutMilvusSearchesUseTheTextLane(t *testing.T) {
 	t.Parallel()
 	engine := testenv.StoppableMilvus(t)
 	s := startSearchWith(t, &contract.Search{Milvus: engine.Address()})
@@ -164,7 +164,7 @@ func TestWithoutMilvusSearchesGoOnByWords(t *testing.T) {
 	require.Equal(t, 7, s.untilReady(t).Nodes.Indexed)
 }
 
-func TestWithoutTheEmbedderSearchesGoOnByWords(t *testing.T) {
+func TestWithoutTheEmbedderSearchesUseTheTextLane(t *testing.T) {
 	t.Parallel()
 	s := startSearch(t)
 	s.createPlant(t)

@@ -31,7 +31,7 @@ func miniLM(t *testing.T) embed.Embedder {
 	return embedder
 }
 
-func TestWhatIsSaidInOtherWordsIsFound(t *testing.T) {
+func TestParaphrasesAreFound(t *testing.T) {
 	t.Parallel()
 	s := startSearchWith(t, &contract.Search{Embedder: miniLM(t)})
 	pairs, err := paraphrases.Pairs()

@@ -116,7 +116,7 @@ func TestAStreamShowsNothingOfAnotherWorkspace(t *testing.T) {
 	}
 }
 
-func TestAStreamHasWhatItsSelectorsSay(t *testing.T) {
+func TestAStreamHasWhatItsSelectorsMatch(t *testing.T) {
 	t.Parallel()
 	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
 	node := uuid.NewString()
@@ -229,7 +229,7 @@ func TestAReaderThatComesBackMissesNothing(t *testing.T) {
 	})
 }
 
-func TestAReaderIsToldWhatTheLogNoLongerContains(t *testing.T) {
+func TestAReaderLearnsWhatTheLogNoLongerContains(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, k *testenv.Broker) {
 		group := &contract.LiveData{Limits: tail.Limits{ReplayRecords: 50}}
 		l := startLiveOn(t, k, group)

@@ -103,7 +103,7 @@ func (l *live) fill(t *testing.T, source string, requests int) {
 
 // A reader that does not read only loses its stream: no other reader waits for it, and it
 // can resume where it was.
-func TestASlowReaderIsDroppedWhileTheOthersGoOn(t *testing.T) {
+func TestASlowReaderIsDroppedAndTheOthersContinue(t *testing.T) {
 	t.Parallel()
 	const requests = 14
 	group := &contract.LiveData{Limits: tail.Limits{BufferedBytes: 4 << 20}, Change: func(d *livedata.Deps) {

@@ -135,7 +135,7 @@ func TestWhatOthersHaveChangedSinceBlocksAnUndo(t *testing.T) {
 	require.Equal(t, edge.CommandID, blocked.Error.Details["conflicts"].([]any)[0].(map[string]any)["byCommandId"])
 }
 
-func TestUndoingADeletionBringsBackTheNodeAndItsEdges(t *testing.T) {
+func TestUndoingADeletionRestoresTheNodeAndItsEdges(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
 	ann, bob := w.newActorKey(t), w.newActorKey(t)

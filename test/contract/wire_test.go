@@ -231,7 +231,7 @@ func numberedHeaders(n int) string {
 	return b.String()
 }
 
-func TestABodyThatDoesNotComeIsGivenUp(t *testing.T) {
+func TestABodyThatDoesNotArriveTimesOut(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	w := dial(t, s)

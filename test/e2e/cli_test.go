@@ -79,8 +79,8 @@ func TestKeysAndWorkspacesByCommandLine(t *testing.T) {
 	})
 }
 
-// TestToolsSayWhatToDoWithoutAServer requires that the error says how to start a server.
-func TestToolsSayWhatToDoWithoutAServer(t *testing.T) {
+// TestToolsReportWhatToDoWithoutAServer requires that the error says how to start a server.
+func TestToolsReportWhatToDoWithoutAServer(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	output, code := s.RunCLI("workspaces", "list")

@@ -72,10 +72,10 @@ func (c *limitLoad) sendUntilRefused(after time.Time) {
 	work.Wait()
 }
 
-// TestThePlanHoldsOverFourProcessesMinuteByMinute sends requests from fifty callers to each of four
+// TestThePlanAppliesToFourProcessesInEachMinute sends requests from fifty callers to each of four
 // processes, across the end of a minute. Exactly as many requests as the plan allows pass in each
 // minute.
-func TestThePlanHoldsOverFourProcessesMinuteByMinute(t *testing.T) {
+func TestThePlanAppliesToFourProcessesInEachMinute(t *testing.T) {
 	t.Parallel()
 	s := harness.NewSplit(t, binary, []harness.Role{{Name: "api", Count: limitProcesses}})
 	for _, process := range s.All() { // a long timeout for busy machines; after a timeout, counts are not exact
@@ -113,9 +113,9 @@ func TestThePlanHoldsOverFourProcessesMinuteByMinute(t *testing.T) {
 
 func nextMinute() time.Time { return time.Now().Truncate(time.Minute).Add(time.Minute) }
 
-// TestRequestsGoOnUnderLocalLimitsWithoutRedis stops Redis. No request fails, the process applies the
+// TestRequestsAreLimitedLocallyWithoutRedis stops Redis. No request fails, the process applies the
 // plan itself, and requests of this time are still counted after Redis is back.
-func TestRequestsGoOnUnderLocalLimitsWithoutRedis(t *testing.T) {
+func TestRequestsAreLimitedLocallyWithoutRedis(t *testing.T) {
 	t.Parallel()
 	const perDay = 60
 	redis := testenv.StoppableRedis(t)

@@ -25,10 +25,10 @@ func (s *server) rss() int {
 	return pages * os.Getpagesize()
 }
 
-// TestIngestGoesOnWhileClickHouseIsDown stops ClickHouse for half a minute under a steady load. Every
+// TestIngestContinuesWhileClickHouseIsDown stops ClickHouse for half a minute under a steady load. Every
 // request is answered 201, memory stays bounded, and all points are visible within seconds after
 // ClickHouse is back.
-func TestIngestGoesOnWhileClickHouseIsDown(t *testing.T) {
+func TestIngestContinuesWhileClickHouseIsDown(t *testing.T) {
 	t.Parallel()
 	const outage, catchUp, memoryBound = 30 * time.Second, 10 * time.Second, 600 << 20
 	clickhouse := testenv.StoppableClickHouse(t)

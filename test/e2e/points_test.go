@@ -109,9 +109,9 @@ func (f *cell) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &f.number)
 }
 
-// TestAPointGoesThroughEverythingAndOutlivesARestart ingests a batch and reads it with its
+// TestAPointPassesThePipelineAndSurvivesARestart ingests a batch and reads it with its
 // checkpoint, before and after a restart.
-func TestAPointGoesThroughEverythingAndOutlivesARestart(t *testing.T) {
+func TestAPointPassesThePipelineAndSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.Start()

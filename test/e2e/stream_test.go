@@ -112,9 +112,9 @@ func (r *pointReader) progress() (points int, begun bool) {
 	return len(r.points), r.started
 }
 
-// TestAStreamOfPointsGoesOnOverKillsAndRestarts requires that a reader that reconnects with the id of
+// TestAStreamOfPointsContinuesAfterKillsAndRestarts requires that a reader that reconnects with the id of
 // its last event receives every acknowledged point, regardless of how often the server is killed.
-func TestAStreamOfPointsGoesOnOverKillsAndRestarts(t *testing.T) {
+func TestAStreamOfPointsContinuesAfterKillsAndRestarts(t *testing.T) {
 	t.Parallel()
 	const batches, kills = 40, 3
 	seed := uint64(time.Now().UnixNano())

@@ -72,7 +72,7 @@ func requireCommands(t *testing.T, text string) {
 	}
 }
 
-func TestAStartWithACertificateThatCannotBeUsedSaysWhichSetting(t *testing.T) {
+func TestAStartWithAnUnusableCertificateNamesTheSetting(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	authority := testenv.NewAuthority(t)

@@ -73,7 +73,7 @@ func TestTheGoClientReportsABadLine(t *testing.T) {
 	require.Contains(t, refusal.Message, "bucket: must be the id of a workspace")
 }
 
-func TestTheGoClientSendsAgainWhatWasNotTaken(t *testing.T) {
+func TestTheGoClientRetriesWhatWasNotAccepted(t *testing.T) {
 	s := running
 	for source, status := range map[string]int{
 		"throttled": http.StatusTooManyRequests, "unavailable": http.StatusServiceUnavailable,

@@ -46,7 +46,7 @@ func (t *table) dump() map[string]any {
 	return all
 }
 
-func TestTheLaterPointStandsAndADeletionTakesWhatWasBefore(t *testing.T) {
+func TestTheLaterPointWinsAndADeletionCoversEarlierOnes(t *testing.T) {
 	a, b := uuid.New(), uuid.New()
 	log := []entry{
 		points(a, "m", 1, 10, 20, 30), points(a, "m", 2, 20), points(a, "n", 3, 20), points(b, "m", 4, 20),

@@ -17,7 +17,7 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-func TestThePrintedSettingsAreAFileThatGivesThemAgain(t *testing.T) {
+func TestThePrintedSettingsAreAValidFile(t *testing.T) {
 	code, printed, stderr := call(
 		t, "config", "--listen", "127.0.0.1:1", "--kafka-brokers", "a:1,b:2", "--api-read-timeout", "90s",
 	)
@@ -45,7 +45,7 @@ func TestThePrintedSettingsHideSecrets(t *testing.T) {
 	require.Equal(t, "5s", decode[map[string]any](t, printed)["ingest-produce-timeout"])
 }
 
-func TestAnIDThatIsNoneIsSaidPlainly(t *testing.T) {
+func TestAnInvalidIDIsReported(t *testing.T) {
 	for _, args := range [][]string{
 		{"keys", "revoke", "zzz"}, {"keys", "list", "--workspace", "zzz"},
 		{"keys", "create", "--name", "x", "--workspace", "zzz"},

@@ -73,7 +73,7 @@ func TestAGraphIsExportedAsAFileThatIsGoodForAnImport(t *testing.T) {
 	require.Equal(t, exportSummary{WorkspaceID: workspace, Output: path, Sequence: 9, Nodes: 1, Edges: 1}, summary)
 }
 
-func TestWrongExportsAndImportsSayWhy(t *testing.T) {
+func TestInvalidExportsAndImportsReportWhy(t *testing.T) {
 	_, _, bad := commandLine(t)
 	dir := t.TempDir()
 	for want, args := range map[string][]string{

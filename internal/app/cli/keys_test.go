@@ -91,7 +91,7 @@ func TestAKeyIsMadeListedRolledAndRevoked(t *testing.T) {
 	require.Contains(t, ok("keys", "list"), "revoked")
 }
 
-func TestWrongKeyCommandsSayWhy(t *testing.T) {
+func TestInvalidKeyCommandsReportWhy(t *testing.T) {
 	_, ok, bad := commandLine(t)
 	live := decode[access.Workspace](t, ok("workspaces", "create", "--name", "live", "--json")).ID.String()
 	sandbox := decode[access.Workspace](t, ok(

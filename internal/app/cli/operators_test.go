@@ -66,7 +66,7 @@ func TestOperatorsAreMadeListedResetAndDeleted(t *testing.T) {
 	require.Contains(t, ok("operators", "delete", "ops"), "deleted")
 }
 
-func TestWrongOperatorCommandsSayWhy(t *testing.T) {
+func TestInvalidOperatorCommandsReportWhy(t *testing.T) {
 	_, ok, bad := commandLine(t)
 	ok("operators", "create", "--name", "ops")
 	for want, args := range map[string][]string{

@@ -48,7 +48,7 @@ func TestAWorkspaceIsMadeListedChangedAndDeleted(t *testing.T) {
 	require.Contains(t, bad("workspaces", "delete", uuid.NewString(), "--yes"), "No workspace")
 }
 
-func TestWrongWorkspaceCommandsSayWhy(t *testing.T) {
+func TestInvalidWorkspaceCommandsReportWhy(t *testing.T) {
 	_, _, bad := commandLine(t)
 	for want, args := range map[string][]string{
 		"--name":     {"workspaces", "create"},

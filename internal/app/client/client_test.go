@@ -188,7 +188,7 @@ func TestACancelledContextEndsTheWaitAtOnce(t *testing.T) {
 	require.Less(t, time.Since(began), 10*time.Second)
 }
 
-func TestAServerThatIsAwayIsUnavailable(t *testing.T) {
+func TestAServerThatDoesNotRunIsUnavailable(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	c, err := New(Options{BaseURL: server.URL, Retry: Retry{

@@ -34,7 +34,7 @@ func newDeps(p *fakeServer, out *testenv.Output, lifetime time.Duration) Deps {
 	}
 }
 
-func TestTheDemoSendsWhatItMeasuresAndSaysWhereToLook(t *testing.T) {
+func TestTheDemoSendsWhatItMeasuresAndPrintsLinks(t *testing.T) {
 	t.Parallel()
 	p, out := newFakeServer(t), &testenv.Output{}
 	options := Options{Interval: 200 * time.Millisecond, Backfill: true, Plain: true}

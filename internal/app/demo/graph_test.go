@@ -88,7 +88,7 @@ func TestTheMachineIsDrawnAndItsSourcesBelongToIt(t *testing.T) {
 	})
 }
 
-func TestProcessesComeAndGoInTheGraphAsOnTheMachine(t *testing.T) {
+func TestProcessesOfTheGraphAreThoseOfTheMachine(t *testing.T) {
 	t.Parallel()
 	p, out := newFakeServer(t), &testenv.Output{}
 	child := exec.Command("sleep", "600")

@@ -242,7 +242,7 @@ func TestAnImportMakesEverythingWithItsID(t *testing.T) {
 	require.Zero(t, p.requestedIDs)
 }
 
-func TestAnImportThatBrokeOffGoesOn(t *testing.T) {
+func TestAnInterruptedImportResumes(t *testing.T) {
 	p := newFakeServer()
 	var lines []string
 	for n := range 1500 {
@@ -269,7 +269,7 @@ func TestAnImportThatBrokeOffGoesOn(t *testing.T) {
 	require.Zero(t, done.Line)
 }
 
-func TestWhatStandsIsLeftAsItIsAndWhatIsRefusedIsNamed(t *testing.T) {
+func TestExistingNodesAreUnchangedAndRefusedOnesAreNamed(t *testing.T) {
 	p := newFakeServer()
 	_, err := importFile(t.Context(), p, fileOf(nodeText(1), nodeText(2), nodeText(3), edgeText(9, 1, 2)), Options{})
 	require.NoError(t, err)

@@ -19,9 +19,9 @@ type pointKey struct {
 	ms                     int64
 }
 
-// TestFormatsSayTheSame checks that every format contains the same points, each once, with
+// TestFormatsAreEquivalent checks that every format contains the same points, each once, with
 // and without sensors.
-func TestFormatsSayTheSame(t *testing.T) {
+func TestFormatsAreEquivalent(t *testing.T) {
 	read := map[Format]func(t *testing.T, body string, into func(pointKey, float64)){
 		FormatNDJSON: readNDJSON, FormatLines: readLines, FormatWideLines: readLines, FormatRemote: readRemote,
 	}

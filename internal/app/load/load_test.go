@@ -60,9 +60,9 @@ func TestAnyNumberOfPointsIsSentWithinOneRequest(t *testing.T) {
 	})
 }
 
-// TestBodiesHoldTheValuesThatAreTold checks that the bodies contain the values of
+// TestBodiesContainTheReportedValues checks that the bodies contain the values of
 // Values.At, which other writers use for comparison.
-func TestBodiesHoldTheValuesThatAreTold(t *testing.T) {
+func TestBodiesContainTheReportedValues(t *testing.T) {
 	type row struct {
 		SourceID, Metric string
 		Timestamp        int64

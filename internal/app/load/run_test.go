@@ -210,7 +210,7 @@ func TestARefusalForGoodEndsTheLoadWithWhatItHas(t *testing.T) {
 	require.False(t, result.Interrupted)
 }
 
-func TestAnInterruptedLoadGivesWhatItHas(t *testing.T) {
+func TestAnInterruptedLoadReturnsItsResults(t *testing.T) {
 	p, to := newFakeServer(t)
 	f := newTestFleet(t, to, Size{Sources: 1, Series: 10})
 	ctx, interrupt := context.WithCancel(t.Context())

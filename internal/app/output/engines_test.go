@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/internal/embedded"
 )
 
-func TestProgressWithoutATerminalSaysEachPhaseOnce(t *testing.T) {
+func TestProgressWithoutATerminalShowsEachPhaseOnce(t *testing.T) {
 	var out strings.Builder
 	p := NewEngineProgress(&out, false)
 	p.Show(embedded.Event{Engine: "packages", Phase: "installing", Percent: 10, Detail: "numpy"})

@@ -66,7 +66,7 @@ func (s *memoryStore) update(change func(s *memoryStore)) {
 	change(s)
 }
 
-func TestOneHoldsALeaseUntilItIsReleasedOrRunsOut(t *testing.T) {
+func TestALeaseHasOneOwnerUntilItIsReleasedOrExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memoryStore{}
 		a, b := lease.New(store, "work", hold), lease.New(store, "work", hold)

@@ -57,7 +57,7 @@ func segments(t T, dir string) []string {
 	return found
 }
 
-func TestRecordsComeInTheirOrderAndTheirSegmentsGo(t *testing.T) {
+func TestRecordsAreReadInOrderAndTheirSegmentsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, small)
 	var want []string
@@ -77,7 +77,7 @@ func TestRecordsComeInTheirOrderAndTheirSegmentsGo(t *testing.T) {
 	require.ErrorIs(t, s.Append([]byte("late")), spool.ErrClosed)
 }
 
-func TestWhatIsNotDoneIsGivenAgain(t *testing.T) {
+func TestUnfinishedItemsAreReturnedAgain(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, small)
 	for i := range 40 {
@@ -246,7 +246,7 @@ func TestTwoProcessesCannotShareASpool(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-func TestASpoolSaysThatItIsFull(t *testing.T) {
+func TestASpoolReportsThatItIsFull(t *testing.T) {
 	s := open(t, t.TempDir(), spool.Options{MaxBytes: 100, Sync: time.Hour})
 	require.False(t, s.Full())
 	require.NoError(t, s.Append([]byte(strings.Repeat("a", 100))))

@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/telemetry"
 )
 
-func TestEveryRecordCarriesWhatTheContextKnows(t *testing.T) {
+func TestEveryRecordHasTheAttributesOfTheContext(t *testing.T) {
 	type key struct{}
 	var out bytes.Buffer
 	log := telemetry.NewLogger(config.Log{Level: "info", Format: "auto"}, &out, func(ctx context.Context) []slog.Attr {
@@ -32,7 +32,7 @@ func TestEveryRecordCarriesWhatTheContextKnows(t *testing.T) {
 	require.Equal(t, "test", record["part"])
 }
 
-func TestADurationSaysItsUnit(t *testing.T) {
+func TestADurationHasItsUnit(t *testing.T) {
 	for format, want := range map[string]string{"json": `"durationMs":1234.567`, "text": "duration=1.234567s"} {
 		var out bytes.Buffer
 		log := telemetry.NewLogger(config.Log{Level: "info", Format: format}, &out, func(context.Context) []slog.Attr {

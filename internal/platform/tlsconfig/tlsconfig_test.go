@@ -165,7 +165,7 @@ func TestTheListenerSpeaksNothingOlderThanTLS12(t *testing.T) {
 	}
 }
 
-func TestACertificateTellsWhomItIsFor(t *testing.T) {
+func TestACertificateNamesItsHosts(t *testing.T) {
 	pair := testenv.NewAuthority(t).Sign("live.example.org", time.Hour)
 	server, err := tlsconfig.NewServer("tls", pair.Cert, pair.Key)
 	require.NoError(t, err)

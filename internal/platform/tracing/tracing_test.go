@@ -28,7 +28,7 @@ func TestWithoutTracingNothingIsMadeOrAllocated(t *testing.T) {
 	}))
 }
 
-func TestAFailureIsToldByItsKindAlone(t *testing.T) {
+func TestAFailureShowsOnlyItsKind(t *testing.T) {
 	recorder := tracetest.NewSpanRecorder()
 	tracer := tracing.New(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)), "test")
 	for err, want := range map[error]string{

@@ -78,7 +78,7 @@ func TestMeaningIsWhatMiniLMAdds(t *testing.T) {
 	require.Greater(t, words[1], 0.85)
 }
 
-func TestEmbeddingGoesOnWhenTheEmbedderIsKilled(t *testing.T) {
+func TestEmbeddingContinuesAfterTheEmbedderIsKilled(t *testing.T) {
 	p := testenv.StoppableEmbedder(t)
 	r := minilm(t, p.Address())
 	before, err := r.Embed(t.Context(), []string{"pump"})

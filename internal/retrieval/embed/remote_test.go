@@ -67,7 +67,7 @@ func answerLengths(w http.ResponseWriter, r *http.Request) requestBody {
 	return q
 }
 
-func TestTextsGoInBatchesAndVectorsComeBackInTheirOrder(t *testing.T) {
+func TestTextsAreSentInBatchesAndVectorsReturnedInOrder(t *testing.T) {
 	var mu sync.Mutex
 	var batches []requestBody
 	address := newServer(t, func(w http.ResponseWriter, r *http.Request) {

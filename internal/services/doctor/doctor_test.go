@@ -152,7 +152,7 @@ func TestEnginesThatDoNotAnswerAreReportedWithWhatToDo(t *testing.T) {
 	requireNoSecrets(t, target, results)
 }
 
-func TestWrongPasswordsAreToldFromOutages(t *testing.T) {
+func TestWrongPasswordsAreDistinguishedFromOutages(t *testing.T) {
 	target := healthyTarget(t)
 	for _, address := range []*string{&target.PostgresURL, &target.ClickHouseURL, &target.RedisURL} {
 		u, err := url.Parse(*address)
@@ -168,7 +168,7 @@ func TestWrongPasswordsAreToldFromOutages(t *testing.T) {
 	require.NotEqual(t, doctor.Failed, found["milvus"].Status)
 }
 
-func TestAPasswordThatGoesToKafkaInClearTextIsWarnedOf(t *testing.T) {
+func TestAPasswordSentToKafkaInClearTextIsWarnedAbout(t *testing.T) {
 	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.EnableSASL(), kfake.Superuser("PLAIN", "u", "s3cret"))
 	require.NoError(t, err)
 	t.Cleanup(broker.Close)
@@ -210,7 +210,7 @@ func requireNoSecrets(t *testing.T, target doctor.Target, results []doctor.Resul
 	}
 }
 
-func TestWhatIsWrongWithTLSIsSaidWithWhatToDo(t *testing.T) {
+func TestErrorsOfTLSAreReportedWithWhatToDo(t *testing.T) {
 	plain := healthyTarget(t)
 	authority, unknownAuthority := testenv.NewAuthority(t), testenv.NewAuthority(t)
 	secured := func(t *testing.T, server *tls.Config, ca string) doctor.Target {

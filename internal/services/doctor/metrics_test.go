@@ -61,7 +61,7 @@ func TestADiskThatFailsTheAuditSpoolIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestMetricsThatAreOffAreSaidToBe(t *testing.T) {
+func TestDisabledMetricsAreReported(t *testing.T) {
 	for _, target := range []doctor.Target{{MetricsListen: "off"}, {MetricsListen: "127.0.0.1:9464", ServerRuns: true}} {
 		r := metricsResult(t, target)
 		require.Equal(t, doctor.OK, r.Status)

@@ -8,7 +8,7 @@ import (
 	"github.com/livegraph/livegraph/internal/services/doctor"
 )
 
-func TestCallersThatCannotBeToldApartAreWarnedOf(t *testing.T) {
+func TestCallersThatShareAnAddressAreWarnedAbout(t *testing.T) {
 	require.NotContains(t, byName(t, doctor.Check(t.Context(), doctor.Target{})), "proxies")
 	r := byName(t, doctor.Check(t.Context(), doctor.Target{SharesAddresses: true}))["proxies"]
 	require.Equal(t, doctor.Warning, r.Status)

@@ -8,7 +8,7 @@ import (
 )
 
 // Runs behave like a slice of all values.
-func TestRunsAreTheValuesTheyStandFor(t *testing.T) {
+func TestRunsDecodeToTheirValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var runs Runs
 		var all []uint64

@@ -34,7 +34,7 @@ func newStore(t *testing.T) *store {
 	return &store{chtest.New(t)}
 }
 
-func TestRawPointsGiveTheNewestVersionInOrder(t *testing.T) {
+func TestRawPointsHaveTheNewestVersionInOrder(t *testing.T) {
 	s := newStore(t)
 	s.Insert(t, "points", row(1, t0, 10, 1), row(1, t0+1, 11, 2), row(1, t0+2, 12, 3), row(2, t0, 20, 1))
 	s.Insert(t, "points", row(1, t0, 100, 9), row(1, t0+1, 0, 1), row(3, t0, 30, 1))
@@ -256,7 +256,7 @@ func TestBucketsInClickHouseAreThoseOfTheGrid(t *testing.T) {
 	}
 }
 
-func TestStatisticsCountPointsThatStand(t *testing.T) {
+func TestStatisticsCountExistingPoints(t *testing.T) {
 	s := newStore(t)
 	s.Insert(t, "points", row(1, t0, 1, 1), row(1, t0, 2, 2), row(1, t0+5, 3, 1), row(2, t0, 1, 1))
 	s.Insert(t, "states", row(7, t0+9, "x", 1))

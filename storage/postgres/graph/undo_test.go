@@ -77,7 +77,7 @@ func (h *stackHistory) decide(c graph.Command) (graph.Outcome, error) {
 	return outcome, err
 }
 
-func TestStacksOfTheDatabaseAreWhatAnOracleOfItsOwnSays(t *testing.T) {
+func TestStacksOfTheDatabaseEqualThoseOfAnOracle(t *testing.T) {
 	w := newGraphFixture(t)
 	rapid.Check(t, func(t *rapid.T) {
 		h := &stackHistory{t: t, w: w, workspace: w.workspace(t), actors: []uuid.UUID{

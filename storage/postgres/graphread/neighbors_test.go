@@ -121,7 +121,7 @@ func TestNeighborsAreThoseOfAPlainWalk(t *testing.T) {
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
 }
 
-func TestAWalkFromOrPastAHubIsBoundedAndSaysSo(t *testing.T) {
+func TestAWalkFromOrPastAHubIsBoundedAndReportsIt(t *testing.T) {
 	db := pgtest.Open(t)
 	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	hub, beside, far := uuid.New(), uuid.New(), uuid.New()

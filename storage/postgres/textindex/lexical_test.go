@@ -326,7 +326,7 @@ func TestLongTextsAreWrittenInSeveralTransactions(t *testing.T) {
 	require.Greater(t, hits[9].Score, 2*hits[10].Score)
 }
 
-func TestTheLaneKnowsHowFarItIsAndWhatItMissed(t *testing.T) {
+func TestTheLaneReportsItsProgressAndWhatItMissed(t *testing.T) {
 	db := pgtest.Open(t)
 	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	nodes := textNodes(rand.New(rand.NewPCG(2, 2)), 1200)

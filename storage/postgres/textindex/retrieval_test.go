@@ -84,7 +84,7 @@ func someGraph(
 	return ws, byID, edgeByID
 }
 
-func TestWhatWasFoundIsReadAsItStandsAndPasses(t *testing.T) {
+func TestFoundNodesAreReadAsTheyAreAndPass(t *testing.T) {
 	db := pgtest.Open(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	ws, nodes, edges := someGraph(t, db, r, 120, 60)

@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/test/pgtest"
 )
 
-func TestAStepByRelationHasSomeOfEachAndSaysOfWhichNodesThereAreMore(t *testing.T) {
+func TestAStepByRelationHasSomeOfEachAndReportsNodesWithMore(t *testing.T) {
 	db := pgtest.Open(t)
 	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	var names []string

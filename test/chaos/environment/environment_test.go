@@ -51,7 +51,7 @@ func newEnvironment(t *testing.T) *environment.Environment {
 	return env
 }
 
-func TestAWorldStandsAndComesBack(t *testing.T) {
+func TestAnEnvironmentRunsAndRestarts(t *testing.T) {
 	env := newEnvironment(t)
 	require.Len(t, env.APIs(), 2)
 	require.NotEmpty(t, env.First.AdminKey)

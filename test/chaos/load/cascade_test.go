@@ -11,9 +11,9 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/graphtest"
 )
 
-// TestAnEdgeThatIsMadeAndGoesWithItsNodeInOneChangeIsOneVersionFurther applies an undo that touches
+// TestAnEdgeCreatedAndDeletedWithItsNodeInOneChangeIsOneVersionFurther applies an undo that touches
 // an edge twice: it restores the edge with its node and then undoes its creation.
-func TestAnEdgeThatIsMadeAndGoesWithItsNodeInOneChangeIsOneVersionFurther(t *testing.T) {
+func TestAnEdgeCreatedAndDeletedWithItsNodeInOneChangeIsOneVersionFurther(t *testing.T) {
 	model, a, b := graphtest.NewMemory(), uuid.New(), uuid.New()
 	origin := graph.Origin{Actor: ann, Scopes: []string{"admin"}, AcceptedAt: time.Now()}
 	var actions []graph.Action

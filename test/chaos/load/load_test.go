@@ -47,7 +47,7 @@ func TestAStrangersCanaryIsSeen(t *testing.T) {
 	requireFound(t, l.findings.drain(), 10, "of another")
 }
 
-func TestSearchesThatAreNotWhatStandsAreSeen(t *testing.T) {
+func TestSearchesThatDifferFromTheGraphAreDetected(t *testing.T) {
 	n := &graph.Node{ID: uuid.New(), Name: "a pump"}
 	require.Nil(t, compareHits(searchPath, n, map[uuid.UUID]bool{n.ID: true}))
 	require.Equal(t, 13, compareHits(searchPath, n, map[uuid.UUID]bool{}).Invariant)

@@ -164,7 +164,7 @@ func TestWhatIsNotSettledIsKnownAfterwards(t *testing.T) {
 	requireFound(t, s.compare(append(stored, pointRow{stored[0].series, 3, 103})), 1, "nobody was told")
 }
 
-func TestReadsThatAreNotWhatStandsAreSeen(t *testing.T) {
+func TestReadsThatDifferFromTheGraphAreDetected(t *testing.T) {
 	s, stored := aSource()
 	good := func() apiPoints {
 		r := apiPoints{points: map[point]float64{}}

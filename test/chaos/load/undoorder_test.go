@@ -32,7 +32,7 @@ func TestAnUndoOfWhatWasNotDueIsSeen(t *testing.T) {
 	requireFound(t, does(other, graph.TypeRedo, 1), 8, "turn")
 }
 
-func TestStacksThatForgetWhatStandsAreSeen(t *testing.T) {
+func TestStacksThatLoseCommandsAreDetected(t *testing.T) {
 	actor := uuid.New()
 	s := &undoOrder{}
 	sequence := graph.Sequence(0)

@@ -48,7 +48,7 @@ func TestAPatchThatDoesNotApplyIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "does not apply any more")
 }
 
-func TestTheTableIsBroughtUpToDate(t *testing.T) {
+func TestTheTableIsUpdated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "doc.md")
 	require.NoError(t, os.WriteFile(
 		path,

@@ -190,7 +190,7 @@ func TestARuleMayBeForAShare(t *testing.T) {
 	require.NotEqual(t, conns, accepted)
 }
 
-func TestCutAllEndsWhatStandsOnly(t *testing.T) {
+func TestCutAllEndsOnlyOpenConnections(t *testing.T) {
 	p, _ := newProxy(t)
 	conn := dial(t, p)
 	require.NoError(t, roundTrip(conn, "hello"))
@@ -213,7 +213,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	require.Eventually(t, func() bool { return !refuses(p) }, waitTimeout, time.Millisecond)
 }
 
-func TestAServerThatIsAwayEndsConnections(t *testing.T) {
+func TestAnUnavailableServerEndsConnections(t *testing.T) {
 	p, e := newProxy(t)
 	require.NoError(t, e.listener.Close())
 	require.True(t, refuses(p))

@@ -132,7 +132,7 @@ func TestWhatCouldNotBeReadIsNotDrawnAsGone(t *testing.T) {
 	require.False(t, p.Complete["user"])
 }
 
-func TestProgramsAreBoundedAndThoseThatStandStay(t *testing.T) {
+func TestProgramsAreBoundedAndExistingOnesStay(t *testing.T) {
 	i := lathe()
 	existing := []string{"program/systemd"}
 	for n := range maxPrograms - 2 {

@@ -162,7 +162,7 @@ func TestEverySampleBelongsToADescribedSourceAndMetric(t *testing.T) {
 	}
 }
 
-func TestAMachineThatHidesItsProcIsSaidOnceAndDoesNotFail(t *testing.T) {
+func TestAMachineWithoutProcIsLoggedOnceAndDoesNotFail(t *testing.T) {
 	empty := t.TempDir()
 	ctx := context.WithValue(context.Background(), common.EnvKey, common.EnvMap{
 		common.HostProcEnvKey: empty, common.HostSysEnvKey: empty, common.HostEtcEnvKey: empty,
