@@ -27,7 +27,7 @@ var ErrStalled = errors.New("kafka: the client has stopped fetching")
 
 // stallWatch finds partitions that a client has stopped fetching. franz-go can lose the start of its
 // fetch loop when it restarts it twice in quick succession, as it does in a rebalance: the client then
-// waits for ever, without an error. See docs/adr/0069-readers-that-stop-fetching-are-replaced.md.
+// waits permanently, without an error. See docs/adr/0069-readers-that-stop-fetching-are-replaced.md.
 type stallWatch struct {
 	parent *Client
 	topic  string // full name
