@@ -1,4 +1,5 @@
 /** The query of the data explorer: its URL, its request and its validation. */
+import type { QueryParameters } from '@/api/schemas'
 import { durationMs } from '@/ui/spans'
 
 import { browserZone, isZone } from './zones'
@@ -8,24 +9,27 @@ export type Mode = 'aggregated' | 'thinned' | 'raw' | 'latest'
 
 export const MODES: readonly Mode[] = ['aggregated', 'thinned', 'raw', 'latest']
 
-export const AGGREGATIONS = [
-  'avg',
-  'min',
-  'max',
-  'sum',
-  'count',
-  'first',
-  'last',
-  'stddev',
-  'p50',
-  'p90',
-  'p95',
-  'p99',
-  'rate',
-  'delta',
-] as const
+export type Aggregation = NonNullable<QueryParameters['aggregation']>[number]
 
-export type Aggregation = (typeof AGGREGATIONS)[number]
+/** The functions of schemas/openapi.yaml, in their order. The type requires all of them. */
+const FUNCTIONS: Record<Aggregation, true> = {
+  avg: true,
+  min: true,
+  max: true,
+  sum: true,
+  count: true,
+  first: true,
+  last: true,
+  stddev: true,
+  p50: true,
+  p90: true,
+  p95: true,
+  p99: true,
+  rate: true,
+  delta: true,
+}
+
+export const AGGREGATIONS = Object.keys(FUNCTIONS) as Aggregation[]
 
 /** The last span until now, or from one time to another in milliseconds. */
 export type Range = { last: string } | { from: number; to: number }
