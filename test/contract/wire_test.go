@@ -297,7 +297,7 @@ func TestSmugglingPairsHaveOneReading(t *testing.T) {
 			w := dial(t, s)
 			w.send(w.head("POST", "/api/test/echo") + jsonType + framing)
 			w.send("ET /api/me HTTP/1.1\r\nHost: x\r\n\r\n")
-			require.NoError(t, w.conn.(*net.TCPConn).CloseWrite())
+			_ = w.conn.(*net.TCPConn).CloseWrite() // fails if the server has closed the connection already
 			status, _, _ := w.receive()
 			require.Contains(t, []int{400, 501}, status, "501 for an encoding that nobody knows")
 			rest, _ := io.ReadAll(w.in)
