@@ -1,10 +1,11 @@
+import { environmentManager, MutationObserver, QueryObserver } from '@tanstack/react-query'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { api, type Session } from '@/api'
 import { setCsrfToken } from '@/api/client'
 
 import { queryClient } from './queries'
-import { clearSession } from './session'
+import { clearSession, LOGOUT } from './session'
 
 type Answer = [status: number, data: unknown]
 
@@ -108,5 +109,42 @@ describe('after the session has ended', () => {
     }
     await expect(api.get('/keys')).rejects.toMatchObject({ status: 503 })
     expect(storedSession()?.operator.name).toBe('ada')
+  })
+
+  it('removes the data of the session after its pages', async () => {
+    queryClient.setQueryData(['keys'], 'keys')
+    clearSession()
+    expect(queryClient.getQueryData(['keys'])).toBe('keys')
+    await vi.waitFor(() => expect(queryClient.getQueryData(['keys'])).toBeUndefined())
+  })
+})
+
+describe('a logout', () => {
+  it('starts no query while it is answered', async () => {
+    vi.useFakeTimers()
+    environmentManager.setIsServer(() => false) // on a server, intervals do not run
+    let answered: () => void = () => undefined
+    let polls = 0
+    vi.stubGlobal('fetch', async (address: string, init: RequestInit) => {
+      if (init.method === 'DELETE') await new Promise<void>((done) => (answered = done))
+      else polls++
+      return new Response(JSON.stringify({ success: true, data: 'x', requestId: address }))
+    })
+    const poll = new QueryObserver(queryClient, {
+      queryKey: ['keys'],
+      queryFn: () => api.get('/keys'),
+      refetchInterval: 1000,
+    })
+    const stop = poll.subscribe(() => undefined)
+    await vi.advanceTimersByTimeAsync(2500)
+    expect(polls).toBe(3)
+    const ended = new MutationObserver(queryClient, LOGOUT).mutate()
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(polls).toBe(3)
+    stop()
+    answered()
+    await ended
+    expect(storedSession()).toBeNull()
+    vi.useRealTimers()
   })
 })

@@ -1,6 +1,6 @@
 // The session of the operator. The session cookie is not readable by scripts.
 
-import { type Query, useMutation, useQuery } from '@tanstack/react-query'
+import { focusManager, type Query, useMutation, useQuery } from '@tanstack/react-query'
 
 import { api, ApiError, type Session } from '@/api'
 import { setCsrfToken, setSignedOutHandler, setStaleSessionHandler } from '@/api/client'
@@ -37,7 +37,8 @@ const SESSION_QUERIES = { predicate: (query: Query) => query.queryKey[0] !== KEY
 export function clearSession(): void {
   setCsrfToken(null)
   queryClient.setQueryData(KEY, null)
-  queryClient.removeQueries(SESSION_QUERIES)
+  // Queries are removed after the pages: a page that is still mounted would start them again.
+  setTimeout(() => queryClient.removeQueries(SESSION_QUERIES))
 }
 
 setSignedOutHandler(clearSession)
@@ -85,15 +86,23 @@ export function useLogin() {
   })
 }
 
+/** The mutation that ends the session. */
+export const LOGOUT = {
+  mutationFn: async () => {
+    // Queries that run, or that an interval starts meanwhile, would be answered with an error after the session has
+    // ended. Intervals start none without the focus.
+    focusManager.setFocused(false)
+    await queryClient.cancelQueries(SESSION_QUERIES)
+    await api.del('/session')
+  },
+  onSettled: () => {
+    clearSession()
+    focusManager.setFocused(undefined)
+  },
+}
+
 export function useLogout() {
-  return useMutation({
-    mutationFn: async () => {
-      // Running queries would be answered after the session has ended, with an error.
-      await queryClient.cancelQueries(SESSION_QUERIES)
-      await api.del('/session')
-    },
-    onSettled: clearSession,
-  })
+  return useMutation(LOGOUT)
 }
 
 /**
