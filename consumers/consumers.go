@@ -64,7 +64,7 @@ type Batch interface {
 	Add(r *kgo.Record) error
 	// Rows returns the approximate number of rows of the batch.
 	Rows() int
-	// Full reports whether the batch has reached a limit of its own.
+	// Full reports whether the batch is full although Config allows a larger one.
 	Full() bool
 	// Prepare does the work that is possible while an earlier batch is stored.
 	Prepare(ctx context.Context) error

@@ -177,10 +177,9 @@ func (r *passRun) settings() ch.Settings {
 	return ch.Settings{
 		"async_insert": 0, "optimize_on_insert": 0, "insert_deduplicate": 0, "max_partitions_per_insert_block": 0,
 		"max_execution_time": int(RollUpLimit.Seconds()), "timeout_overflow_mode": "throw",
-		"max_memory_usage": cmp.Or(r.pass.Memory, defaultRollupMemory), "max_query_size": maxStatement, "max_threads": 1,
-		"max_insert_threads":            1,
+		"max_memory_usage": cmp.Or(r.pass.Memory, defaultRollupMemory), "max_query_size": maxStatement,
+		"max_threads": 1, "max_insert_threads": 1, "do_not_merge_across_partitions_select_final": 1,
 		"optimize_aggregation_in_order": 1, "aggregation_in_order_max_block_bytes": maxMinuteBytes,
-		"do_not_merge_across_partitions_select_final": 1,
 	}
 }
 

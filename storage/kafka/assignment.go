@@ -62,15 +62,15 @@ func (c *Client) Assign(o AssignOptions) (*Assignment, error) {
 	return a, nil
 }
 
-// connect creates a client that reads the remaining ranges.
-func (a *Assignment) connect() (err error) {
+// connect creates a client that reads the remaining ranges. After an error, the client is unchanged.
+func (a *Assignment) connect() error {
 	offsets := map[int32]kgo.Offset{}
 	for p, span := range a.remaining {
 		offsets[p] = kgo.NewOffset().At(span.From)
 		a.watch.set(p, span.From)
 	}
 	o := &a.options
-	a.client, err = kgo.NewClient(append(a.parent.opts.common("livegraph-"+o.Name, dialTimeout),
+	client, err := kgo.NewClient(append(a.parent.opts.common("livegraph-"+o.Name, dialTimeout),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{o.Topic: offsets}),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), // if the log starts after the start of the range
 		kgo.FetchMaxBytes(o.FetchBytes),
@@ -81,6 +81,7 @@ func (a *Assignment) connect() (err error) {
 	if err != nil {
 		return fmt.Errorf("kafka: reading %s: %w", o.Topic, err)
 	}
+	a.client = client
 	return nil
 }
 
@@ -90,11 +91,6 @@ func (a *Assignment) connect() (err error) {
 func (a *Assignment) Poll(ctx context.Context, maxRecords int) ([]*kgo.Record, error) {
 	if len(a.remaining) == 0 {
 		return nil, io.EOF
-	}
-	if a.client == nil { // it was not possible to replace the client
-		if err := a.connect(); err != nil {
-			return nil, err
-		}
 	}
 	pollCtx, cancel := context.WithTimeout(ctx, idlePoll)
 	defer cancel()
@@ -173,10 +169,15 @@ func (a *Assignment) checkProgress(ctx context.Context) error {
 	if err := a.skipTrimmed(bounds); err != nil {
 		return err
 	}
-	if err := a.watch.check(ctx, bounds); err != nil {
-		a.parent.replaceStalled(a.client, err)
-		return a.connect()
+	stall := a.watch.check(ctx, bounds)
+	if stall == nil {
+		return nil
 	}
+	stalled := a.client
+	if err := a.connect(); err != nil {
+		return err
+	}
+	a.parent.dropStalled(stalled, stall)
 	return nil
 }
 

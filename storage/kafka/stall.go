@@ -147,7 +147,7 @@ func (w *stallWatch) check(ctx context.Context, bounds map[int32]Span) error {
 		w.set(partition, from)
 		return nil
 	}
-	w.parent.metrics.stalled.WithLabelValues(w.parent.labelOf(w.topic)).Inc()
+	w.parent.metrics.stalled.WithLabelValues(w.parent.Label(w.topic)).Inc()
 	return fmt.Errorf("%w: %s, partition %d from offset %d on", ErrStalled, w.topic, partition, from)
 }
 
@@ -190,14 +190,9 @@ func (c *Client) holdsRecords(ctx context.Context, topic string, partition int32
 	return client.PollRecords(ctx, 1).NumRecords() > 0
 }
 
-// labelOf returns the name of a topic without the prefix.
-func (c *Client) labelOf(topic string) string {
-	return topic[min(len(c.opts.TopicPrefix), len(topic)):]
-}
-
-// replaceStalled logs that a client is replaced, and closes it in the background, because a stalled
+// dropStalled logs that a client was replaced, and closes it in the background, because a stalled
 // client may not end.
-func (c *Client) replaceStalled(client *kgo.Client, err error) {
+func (c *Client) dropStalled(client *kgo.Client, err error) {
 	c.log.Warn("a client has stopped fetching and is replaced", "error", err)
 	go client.CloseAllowingRebalance()
 }

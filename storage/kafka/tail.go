@@ -31,13 +31,12 @@ func (c *Client) TailPoints(from map[int32]int64, fetchBytes int32) (*Tail, erro
 	if err := t.connect(from); err != nil {
 		return nil, err
 	}
-	t.track(from)
 	return t, nil
 }
 
-// connect creates the client.
-func (t *Tail) connect(from map[int32]int64) (err error) {
-	t.client, err = kgo.NewClient(append(t.parent.opts.common("livegraph-tail", dialTimeout),
+// connect creates the client. After an error, the client is unchanged.
+func (t *Tail) connect(from map[int32]int64) error {
+	client, err := kgo.NewClient(append(t.parent.opts.common("livegraph-tail", dialTimeout),
 		kgo.ConsumePartitions(t.offsets(from)),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // never read from another offset than requested
 		kgo.FetchMaxBytes(t.fetchBytes),
@@ -48,6 +47,8 @@ func (t *Tail) connect(from map[int32]int64) (err error) {
 	if err != nil {
 		return fmt.Errorf("kafka: tailing %s: %w", t.topic, err)
 	}
+	t.client = client
+	t.track(from)
 	return nil
 }
 
@@ -86,15 +87,19 @@ func (t *Tail) Poll(ctx context.Context, maxRecords int) ([]*kgo.Record, error) 
 	case errors.Is(err, kerr.OffsetOutOfRange):
 		err = NewDiscontinuity(-1, -1, err)
 	case errors.Is(err, ErrStalled):
-		t.parent.replaceStalled(t.client, err)
-		err = NewDiscontinuity(-1, -1, err)
-		next := t.watch.offsets()
-		if t.connect(next) == nil {
-			t.track(next)
-			err = nil
-		}
+		err = t.replaceClient(err)
 	}
 	return fetches.Records(), err
+}
+
+// replaceClient replaces a client that has stalled.
+func (t *Tail) replaceClient(stall error) error {
+	stalled := t.client
+	if err := t.connect(t.watch.offsets()); err != nil {
+		return err
+	}
+	t.parent.dropStalled(stalled, stall)
+	return nil
 }
 
 // Close stops reading.

@@ -3,7 +3,6 @@ package kafka
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -189,7 +188,7 @@ func (c *Client) Topic(name string) TopicInfo {
 // topicOf returns the topic with a name, with or without the prefix, or nil if it is not a Livegraph
 // topic.
 func (c *Client) topicOf(name string) *topic {
-	label := strings.TrimPrefix(name, c.opts.TopicPrefix)
+	label := c.Label(name)
 	for _, t := range c.topics {
 		if t.label == label {
 			return t
