@@ -209,17 +209,17 @@ type requestCost struct{ p50, p99, cpu float64 }
 func (e *endpoint) measureRequests(b *testing.B) requestCost {
 	b.Helper()
 	before := record.CPU(b)
-	cost := e.measureLatency(b)
+	cost := e.measureLatency(b, accessRequests)
 	e.settle(b)
 	used := record.CPU(b) - before
 	cost.cpu = float64(used) / float64(time.Millisecond) / accessRequests
 	return cost
 }
 
-// measureLatency does not wait for background work.
-func (e *endpoint) measureLatency(b *testing.B) requestCost {
+// measureLatency sends requests in sequence. It does not wait for background work.
+func (e *endpoint) measureLatency(b *testing.B, requests int) requestCost {
 	b.Helper()
-	took := make([]float64, accessRequests)
+	took := make([]float64, requests)
 	for i := range took {
 		w, d := e.send(http.MethodGet, emptyPath, "")
 		require.Equal(b, http.StatusOK, w.Code)
