@@ -14,11 +14,19 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// BenchmarkConsume stores 10 M points of 1,000 series from a full log, with 100 points of
-// each series in a request. Compare with BenchmarkInsertPoints of storage/clickhouse, which
-// measures the store alone.
+// BenchmarkConsume stores 10 M points from a full log: of 1,000 series, with 100 points of each in a request,
+// and of 100,000 sensors, with one point of each. Compare with BenchmarkInsertPoints of storage/clickhouse,
+// which measures the store alone.
 func BenchmarkConsume(b *testing.B) {
-	const requests, series, each = 100, 1000, 100
+	for name, shape := range map[string]struct{ requests, series, each int }{
+		"series": {100, 1000, 100}, "sensors": {100, 100_000, 1},
+	} {
+		b.Run(name, func(b *testing.B) { consume(b, shape.requests, shape.series, shape.each) })
+	}
+}
+
+func consume(b *testing.B, requests, series, each int) {
+	b.Helper()
 	if b.N > 1 {
 		b.Skip("one iteration is enough: -benchtime 1x")
 	}
@@ -31,7 +39,7 @@ func BenchmarkConsume(b *testing.B) {
 	w.run(c)
 	w.waitConsumedWithin(5 * time.Minute)
 	b.StopTimer()
-	const points = requests * series * each
+	points := float64(requests * series * each)
 	s := c.Metrics().Snapshot()
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/points, "ns/point")
 	b.ReportMetric(float64(record.CPU(b)-before)/points, "cpu-ns/point")

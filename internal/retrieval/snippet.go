@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"golang.org/x/text/unicode/norm"
+
+	"github.com/livegraph/livegraph/internal/retrieval/lexical"
 )
 
 const (
@@ -31,17 +33,17 @@ type queryWords struct {
 
 func newQueryWords(query string) *queryWords {
 	w := &queryWords{weights: map[string]float64{}, stems: map[string][]string{}}
-	for _, token := range tokens([]rune(query)) {
-		if _, ok := w.weights[token.text]; ok || len(w.weights) == maxWords {
+	for found := range lexical.Words(query) {
+		if _, ok := w.weights[found.Text]; ok || len(w.weights) == maxWords {
 			continue
 		}
-		letters := []rune(token.text)
+		letters := []rune(found.Text)
 		// In languages with words of different lengths, long words are rare and short ones
 		// frequent. A single character of a script without spaces counts as a short word.
-		w.weights[token.text] = float64(min(len(letters), 8))
+		w.weights[found.Text] = float64(min(len(letters), 8))
 		if len(letters) >= stemRunes {
 			stem := string(letters[:stemRunes])
-			w.stems[stem] = append(w.stems[stem], token.text)
+			w.stems[stem] = append(w.stems[stem], found.Text)
 		}
 	}
 	return w
@@ -150,21 +152,33 @@ func lastBoundary(runes []rune, from, to int) int {
 
 // match is a word of a text that matches a word of the query.
 type match struct {
-	from, to int
+	from, to int // runes
 	word     string
+}
+
+// matches returns the words of a text that match, in order.
+func (w *queryWords) matches(text string) (found []match) {
+	bytes, runes := 0, 0 // the same position
+	for word := range lexical.Words(text) {
+		runes += utf8.RuneCountInString(text[bytes:word.From])
+		from := runes
+		runes += utf8.RuneCountInString(text[word.From:word.To])
+		bytes = word.To
+		if matched, ok := w.match(word.Text); ok {
+			found = append(found, match{from: from, to: runes, word: matched})
+		}
+	}
+	return found
 }
 
 // bestStart returns the start of the best passage: the shortest with the highest total
 // weight of different words that fit into a snippet. A word that is frequent in the text
 // has a low weight.
 func (w *queryWords) bestStart(runes []rune) int {
-	var matches []match
+	matches := w.matches(string(runes))
 	counts := map[string]int{}
-	for _, token := range tokens(runes) {
-		if word, found := w.match(token.text); found {
-			matches = append(matches, match{token.from, token.to, word})
-			counts[word]++
-		}
+	for _, m := range matches {
+		counts[m.word]++
 	}
 	weight := func(word string) float64 { return w.weights[word] / float64(counts[word]) }
 	best, bestAt, score, first := 0.0, 0, 0.0, 0
@@ -213,82 +227,6 @@ func startsSentence(runes []rune, at int) bool {
 	return strings.ContainsRune("。！？", runes[at-1])
 }
 
-// token is a folded word of a text with its position in runes.
-type token struct {
-	text     string
-	from, to int
-}
-
-// tokens splits a text into words: sequences of letters, marks and numbers, and single
-// characters of scripts that are written without spaces.
-func tokens(runes []rune) (list []token) {
-	begin := -1
-	end := func(at int) {
-		if begin >= 0 {
-			if text := fold(runes[begin:at]); text != "" {
-				list = append(list, token{text, begin, at})
-			}
-			begin = -1
-		}
-	}
-	for at, r := range runes {
-		switch {
-		case unspaced(r):
-			end(at)
-			list = append(list, token{fold(runes[at : at+1]), at, at + 1})
-		case unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) && begin >= 0:
-			if begin < 0 {
-				begin = at
-			}
-		default:
-			end(at)
-		}
-	}
-	end(len(runes))
-	return list
-}
-
-// fold normalises case, accents and width of a word.
-func fold(runes []rune) string {
-	if lower, ascii := lowerASCII(runes); ascii {
-		return lower
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Mn, r) {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, norm.NFKD.String(string(runes)))
-}
-
-// lowerASCII is a fast path of fold for words that are ASCII.
-func lowerASCII(runes []rune) (lower string, ascii bool) {
-	var short [32]byte
-	letters := short[:0]
-	for _, r := range runes {
-		switch {
-		case r >= unicode.MaxASCII:
-			return "", false
-		case 'A' <= r && r <= 'Z':
-			r += 'a' - 'A'
-		}
-		letters = append(letters, byte(r))
-	}
-	return string(letters), true
-}
-
-// firstUnspaced is a lower bound of the characters for which unspaced returns true.
-const firstUnspaced = '\u0e00'
-
-// unspaced reports whether the script of a rune is written without spaces between words.
-func unspaced(r rune) bool {
-	return r >= firstUnspaced &&
-		unicode.In(
-			r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
-		) &&
-		!unicode.IsMark(r)
-}
-
 // isBoundary reports whether cutting a text before an index does not split a word.
 func isBoundary(runes []rune, at int) bool {
 	if at <= 0 || at >= len(runes) {
@@ -298,7 +236,7 @@ func isBoundary(runes []rune, at int) bool {
 		return false
 	}
 	before, after := runes[at-1], runes[at]
-	return unspaced(before) || unspaced(after) || !isWordRune(before) || !isWordRune(after)
+	return lexical.IsUnspaced(before) || lexical.IsUnspaced(after) || !isWordRune(before) || !isWordRune(after)
 }
 
 // isJoined reports whether a rune belongs to the character before it: a mark, a modifier, a

@@ -97,12 +97,3 @@ func FuzzSnippet(f *testing.F) {
 		requireSnippet(t, text, newQueryWords(query).snippet(text))
 	})
 }
-
-func TestPlainWordsFoldAsAllOthers(t *testing.T) {
-	for _, word := range []string{"", "a", "Pump", "PUMP-17", "~{}@[`", strings.Repeat("Long", 40)} {
-		lower, plain := lowerASCII([]rune(word))
-		require.True(t, plain)
-		require.Equal(t, strings.ToLower(word), lower)
-		require.Equal(t, lower+"e", fold([]rune(word+"É")), "what is not plain goes the longer way, to the same letters")
-	}
-}

@@ -15,7 +15,7 @@ import (
 // concurrent use.
 type Backoff struct{ *backoff.ExponentialBackOff }
 
-// New creates a Pace. The first wait is 0.5 to 1.5 times initial, and no wait is longer than
+// New creates a Backoff. The first wait is 0.5 to 1.5 times initial, and no wait is longer than
 // 1.5 times limit.
 func New(initial, limit time.Duration) Backoff {
 	p := backoff.NewExponentialBackOff()

@@ -15,26 +15,20 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-// Occurrence is an occurrence of a term in a text.
-type Occurrence struct {
+// occurrence is an occurrence of a term in a text.
+type occurrence struct {
 	Term     string
 	From, To int // bytes, To exclusive
-}
-
-// Occurrences returns the terms of a text with their positions, in order, of the first MaxText
-// bytes. It is for highlighting matches. A position may have several terms.
-func Occurrences(text string) iter.Seq[Occurrence] {
-	return func(yield func(Occurrence) bool) { yieldTerms(scan(text[:truncatedLen(text, MaxText)]), true, yield) }
 }
 
 // yieldTerms yields the terms of units. A text has single Han characters in addition to the
 // pairs (singles), so that a query of one character finds it. A query has a single character
 // only if it is not part of a pair.
-func yieldTerms(units iter.Seq[unit], singles bool, yield func(Occurrence) bool) {
+func yieldTerms(units iter.Seq[unit], singles bool, yield func(occurrence) bool) {
 	var last unit
 	pending := false // last is a character that is in no term yet
 	emit := func(u unit, from int, term string) bool {
-		return yield(Occurrence{Term: clip(term), From: from, To: u.to})
+		return yield(occurrence{Term: clip(term), From: from, To: u.to})
 	}
 	for u := range units {
 		if pending && !u.joined && !emit(last, last.from, last.text) {
@@ -94,7 +88,7 @@ func (c *collector) add(text string) {
 	yieldTerms(scan(text), true, c.count)
 }
 
-func (c *collector) count(p Occurrence) bool {
+func (c *collector) count(p occurrence) bool {
 	if at, ok := c.seen[p.Term]; ok {
 		c.terms[at].Count++
 	} else if len(c.terms) < c.limit {

@@ -24,6 +24,17 @@ func termsOf(text string) string {
 	return strings.Join(terms, " ")
 }
 
+func TestWordsHaveTheirTextAndPosition(t *testing.T) {
+	for text, want := range map[string][]lexical.Word{
+		"":               nil,
+		"Kellogg's Pump": {{Text: "kellogg", From: 0, To: 7}, {Text: "pump", From: 10, To: 14}},
+		"10.0.17":        {{Text: "10", From: 0, To: 2}, {Text: "0", From: 3, To: 4}, {Text: "17", From: 5, To: 7}},
+		"À 锅炉":           {{Text: "a", From: 0, To: 2}, {Text: "锅", From: 3, To: 6}, {Text: "炉", From: 6, To: 9}},
+	} {
+		require.Equal(t, want, slices.Collect(lexical.Words(text)), text)
+	}
+}
+
 func TestTextsAreCutIntoTermsInAnyScript(t *testing.T) {
 	for text, terms := range map[string]string{
 		"":                                   "",

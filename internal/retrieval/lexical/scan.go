@@ -24,12 +24,23 @@ type unit struct {
 	joined   bool // a character that directly follows another
 }
 
-// spaceless has the scripts that are written without spaces between words. Hangul has
-// spaces, but suffixes are attached to the word: pairs also match the word without them.
-var spaceless = []*unicode.RangeTable{
-	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Thai, unicode.Lao,
-	unicode.Khmer,
+// unspaced has the scripts that are written without spaces between words.
+var unspaced = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo, unicode.Thai, unicode.Lao, unicode.Khmer,
 	unicode.Myanmar, unicode.Tibetan, unicode.Javanese, unicode.Yi, unicode.Tai_Le, unicode.New_Tai_Lue, unicode.Tai_Tham,
+}
+
+// firstUnspaced is a lower bound of the runes of these scripts and of Hangul.
+const firstUnspaced = 0x0e00
+
+// IsUnspaced reports whether the script of a rune is written without spaces between words.
+func IsUnspaced(r rune) bool { return r >= firstUnspaced && unicode.IsOneOf(unspaced, r) }
+
+// isCharacter reports whether a rune is a unit of its own: of a script without spaces, or Hangul,
+// which has spaces, but whose suffixes are attached to the word. Pairs also match the word without
+// them.
+func isCharacter(r rune) bool {
+	return IsUnspaced(r) || r >= firstUnspaced && unicode.Is(unicode.Hangul, r)
 }
 
 // class is the class of a rune for the scanner.
@@ -56,7 +67,7 @@ func classOf(r rune) class {
 	case unicode.IsMark(r):
 		return mark
 	case unicode.IsLetter(r) || unicode.IsNumber(r):
-		if r >= 0x0e00 && unicode.IsOneOf(spaceless, r) {
+		if isCharacter(r) {
 			return character
 		}
 		return letter
@@ -84,6 +95,23 @@ type scanner struct {
 	yield   func(unit) bool
 	group   []unit // words that are separated only by connectors
 	stopped bool
+}
+
+// Word is a word of a text, or a character of a script that is written without spaces.
+type Word struct {
+	Text     string // normalised, not empty
+	From, To int    // position in the text, in bytes; To exclusive
+}
+
+// Words returns an iterator over the words of a text, in order.
+func Words(text string) iter.Seq[Word] {
+	return func(yield func(Word) bool) {
+		for u := range scan(text) {
+			if u.kind != compoundKind && !yield(Word{Text: u.text, From: u.from, To: u.to}) {
+				return
+			}
+		}
+	}
 }
 
 // scan returns the words and characters of a text in order. After words that are joined by

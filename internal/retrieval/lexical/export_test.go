@@ -1,0 +1,8 @@
+package lexical
+
+import "iter"
+
+// Occurrences returns the terms of a text with their positions, in order, of the first MaxText bytes.
+func Occurrences(text string) iter.Seq[occurrence] {
+	return func(yield func(occurrence) bool) { yieldTerms(scan(text[:truncatedLen(text, MaxText)]), true, yield) }
+}
