@@ -56,7 +56,7 @@ func (c *AuditCmd) Run(ctx context.Context, out *output.Writer) error {
 }
 
 func (c *AuditCmd) show(ctx context.Context, out *output.Writer) error {
-	db, err := stores.OpenClickHouse(ctx, &c.Config)
+	db, err := stores.OpenClickHouse(ctx, c.Config)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (c *BackupCmd) Run(ctx context.Context, out *output.Writer, version buildVe
 
 // withStores runs work on the target's Postgres, ClickHouse and Kafka.
 func withStores(ctx context.Context, t *target.Target, work func(backup.Stores) error) error {
-	points, err := stores.OpenClickHouse(ctx, &t.Config)
+	points, err := stores.OpenClickHouse(ctx, t.Config)
 	if err != nil {
 		return err
 	}

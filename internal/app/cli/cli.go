@@ -33,6 +33,7 @@ import (
 // CLI is the command line.
 type CLI struct {
 	Config kong.ConfigFlag `help:"YAML file with settings; keys are the flags' names." env:"LIVEGRAPH_CONFIG" placeholder:"FILE"`
+	Flags  settings        `embed:""`
 
 	Serve      ServeCmd          `cmd:"" help:"Run the service. Engines without an address are started embedded."`
 	Demo       DemoCmd           `cmd:"" help:"Fill a workspace of a running server with this machine's own metrics and graph, and show them."`
@@ -63,6 +64,10 @@ type CLI struct {
 	Version    VersionCmd        `cmd:"" help:"Print the version."`
 }
 
+// settings are the settings without their validation: commands that use them validate them, see
+// [target.Settings].
+type settings config.Config
+
 // Main runs the command line and returns the exit code. version is the binary's version.
 func Main(version string, args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -87,9 +92,10 @@ func Main(version string, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// commonSettings are the settings in the help of every command. The help of serve and
-// config lists all settings.
-var commonSettings = map[string]bool{"data-dir": true, "help": true, "config": true}
+// commonFlags are the flags in the help of every command. The help of serve and config lists all
+// settings. Tools accept them too, so that they find production by the same environment, but few are
+// of interest there.
+var commonFlags = map[string]bool{"data-dir": true, "help": true, "config": true}
 
 // newParser creates the parser of the command line.
 func newParser(ctx context.Context, version buildVersion, stdout, stderr io.Writer) (*kong.Kong, error) {
@@ -104,46 +110,25 @@ func newParser(ctx context.Context, version buildVersion, stdout, stderr io.Writ
 			"functions":   strings.Join(timeseries.FunctionNames(), ", "),
 		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+		kong.Help(printHelp),
 		kong.Configuration(config.YAML),
 		kong.TypeMapper(reflect.TypeFor[uuid.UUID](), kong.MapperFunc(decodeID)),
 		kong.TypeMapper(reflect.TypeFor[*uuid.UUID](), kong.MapperFunc(decodeID)),
 		kong.Writers(stdout, stderr),
 		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(&output.Writer{Writer: stdout}, version),
+		kong.Bind(&output.Writer{Writer: stdout}, version, (*config.Config)(&cli.Flags)),
 	)
-	if err != nil {
-		return nil, err
-	}
-	hideSettings(parser.Model)
-	return parser, nil
+	return parser, err
 }
 
-// hideSettings hides most settings in the help of the tools. Tools accept all settings so
-// that they find production by the same environment, but few are of interest there.
-func hideSettings(app *kong.Application) {
-	settings := map[string]bool{}
-	for _, command := range app.Children {
-		if command.Name == "config" {
-			for _, flag := range command.Flags {
-				settings[flag.Name] = true
-			}
-		}
+// printHelp prints the help of a command.
+func printHelp(options kong.HelpOptions, command *kong.Context) error {
+	selected := command.Selected()
+	all := selected != nil && (selected.Name == "serve" || selected.Name == "config")
+	for _, flag := range command.Model.Flags {
+		flag.Hidden = !all && !commonFlags[flag.Name]
 	}
-	var hide func(nodes []*kong.Node)
-	hide = func(nodes []*kong.Node) {
-		for _, node := range nodes {
-			if node.Name == "serve" || node.Name == "config" {
-				continue
-			}
-			for _, flag := range node.Flags {
-				if settings[flag.Name] && !commonSettings[flag.Name] {
-					flag.Hidden = true
-				}
-			}
-			hide(node.Children)
-		}
-	}
-	hide(app.Children)
+	return kong.DefaultHelpPrinter(options, command)
 }
 
 // decodeID parses an id from the command line.

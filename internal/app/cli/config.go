@@ -10,15 +10,15 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/livegraph/livegraph/internal/app/cli/target"
 	"github.com/livegraph/livegraph/internal/app/output"
-	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
 // SettingsCmd prints the configuration.
 type SettingsCmd struct {
-	config.Config `embed:""`
-	JSON          bool `help:"Print JSON." xor:"form"`
-	Reference     bool `help:"Print every setting with its variable, default and meaning, as Markdown." xor:"form"`
+	target.Settings `embed:""`
+	JSON            bool `help:"Print JSON." xor:"form"`
+	Reference       bool `help:"Print every setting with its variable, default and meaning, as Markdown." xor:"form"`
 }
 
 // Run prints the settings in force under the flags' names, with secrets hidden, as a
@@ -55,10 +55,11 @@ func (c *SettingsCmd) Run(out *output.Writer, command *kong.Context) error {
 	return nil
 }
 
-// settingsOf returns the flags that are settings, without those of this command.
+// settingsOf returns the flags that are settings: those of the application that have a variable, but not
+// --config, which names the file with settings.
 func settingsOf(command *kong.Context) []*kong.Flag {
-	return slices.DeleteFunc(slices.Clone(command.Selected().Flags), func(flag *kong.Flag) bool {
-		return len(flag.Envs) == 0
+	return slices.DeleteFunc(slices.Clone(command.Model.Flags), func(flag *kong.Flag) bool {
+		return len(flag.Envs) == 0 || flag.Name == "config"
 	})
 }
 

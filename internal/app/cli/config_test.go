@@ -45,6 +45,41 @@ func TestThePrintedSettingsHideSecrets(t *testing.T) {
 	require.Equal(t, "5s", decode[map[string]any](t, printed)["ingest-produce-timeout"])
 }
 
+func TestTheHelpOfAToolOmitsMostSettings(t *testing.T) {
+	help := func(args ...string) string {
+		var out bytes.Buffer
+		parser, err := newParser(t.Context(), "test", &out, &out)
+		require.NoError(t, err)
+		command, err := parser.Parse(args)
+		require.NoError(t, err)
+		require.NoError(t, command.PrintUsage(false))
+		return out.String()
+	}
+	for _, args := range [][]string{{"topics"}, {"keys", "list"}} {
+		text := help(args...)
+		require.Contains(t, text, "--data-dir=")
+		require.NotContains(t, text, "--kafka-brokers=", args)
+	}
+	require.Contains(t, help("topics"), "--json ", "a flag of the command with the name of a flag of config")
+	for _, args := range [][]string{{"serve"}, {"config"}} {
+		require.Contains(t, help(args...), "--kafka-brokers=", args)
+	}
+}
+
+func TestSettingsMayPrecedeTheCommandAndAreValidatedByThoseThatUseThem(t *testing.T) {
+	dir := t.TempDir()
+	code, _, stderr := call(t, "--data-dir", dir, "keys", "list")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "no server runs on "+dir)
+	t.Setenv("LIVEGRAPH_ROLES", "none")
+	code, _, stderr = call(t, "keys", "list")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, `keys list: --roles: "none" is not one of`)
+	code, printed, stderr := call(t, "version")
+	require.Zero(t, code, stderr)
+	require.Contains(t, printed, "livegraph test")
+}
+
 func TestAnInvalidIDIsReported(t *testing.T) {
 	for _, args := range [][]string{
 		{"keys", "revoke", "zzz"}, {"keys", "list", "--workspace", "zzz"},

@@ -23,7 +23,7 @@ func (c *MigrateCmd) Run(ctx context.Context, out *output.Writer) error {
 	if err != nil {
 		return fmt.Errorf("migrating Postgres: %w", err)
 	}
-	points, err := stores.OpenClickHouse(ctx, &c.Config)
+	points, err := stores.OpenClickHouse(ctx, c.Config)
 	if err != nil {
 		return fmt.Errorf("migrating ClickHouse: %w", err)
 	}

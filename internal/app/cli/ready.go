@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/livegraph/livegraph/internal/app/cli/target"
 	"github.com/livegraph/livegraph/internal/app/output"
-	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
 // readyTimeout bounds the wait for the server's answer.
@@ -20,7 +20,7 @@ const readyTimeout = 3 * time.Second
 // ReadyCmd asks the server on this machine whether it is ready, for health checks: its
 // exit code is the answer.
 type ReadyCmd struct {
-	config.Config `embed:""`
+	target.Settings `embed:""`
 }
 
 // Run requests /readyz at the address that a server with the same settings listens on.

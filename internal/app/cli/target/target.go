@@ -17,10 +17,22 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
+// Settings are the settings of a command. They are flags of the whole command line, because kong
+// would otherwise create each of them for each command, which takes longer than most commands run.
+type Settings struct {
+	*config.Config `kong:"-"`
+}
+
+// BeforeApply sets the configuration, which kong fills afterwards and then validates.
+func (s *Settings) BeforeApply(c *config.Config) error {
+	s.Config = c
+	return nil
+}
+
 // Target is the installation that a command works on: the engines named by the same
 // settings as the server's, or those of the server that runs on the data directory.
 type Target struct {
-	config.Config `embed:""`
+	Settings `embed:""`
 }
 
 // errNoServer returns the error for a command that finds neither a server nor engines.

@@ -60,7 +60,7 @@ type session struct {
 // withReadRoutes opens the stores of the routes that read, and runs work.
 func (c *tenant) withReadRoutes(ctx context.Context, work func(*session) error) error {
 	return c.withStores(ctx, func(s *stores.Stores, v *session) (err error) {
-		if s.ClickHouse, err = stores.OpenClickHouse(ctx, &c.Config); err != nil {
+		if s.ClickHouse, err = stores.OpenClickHouse(ctx, c.Config); err != nil {
 			return err
 		}
 		if s.Embedders, err = stores.OpenEmbedders(c.Embedder); err != nil {
@@ -92,7 +92,7 @@ func (c *tenant) withGraphRoutes(ctx context.Context, work func(*session) error)
 		if err = s.Kafka.FindTopics(ctx); err != nil {
 			return err
 		}
-		if s.Redis, err = stores.OpenRedis(ctx, &c.Config); err != nil {
+		if s.Redis, err = stores.OpenRedis(ctx, c.Config); err != nil {
 			return err
 		}
 		o := c.options()
@@ -112,7 +112,7 @@ func (c *tenant) withGraphRoutes(ctx context.Context, work func(*session) error)
 // options returns the options of the routes. Their logs and metrics are discarded.
 func (c *tenant) options() *process.Options {
 	return &process.Options{
-		Config: &c.Config, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Config: c.Config, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	}
 }
 
