@@ -7,8 +7,7 @@ import os
 import select
 import threading
 
-from chdb import _chdb
-
+from native import _chdb
 from serving import log
 
 # Statements of a class that run at once, and how long one waits for its turn.

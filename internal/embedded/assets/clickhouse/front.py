@@ -23,11 +23,10 @@ import os
 import sys
 import threading
 
-from chdb import _chdb
-
 from engine import Engine, Watch
 from handler import Handler
 from lifetime import Lifetime
+from native import _chdb
 from serving import BoundedServer
 from spool import Spool
 from writes import Writes, remove_unwritten, wait_for_room
