@@ -65,9 +65,12 @@ func startTwoAPIs(t *testing.T) *twoAPIs {
 	return two
 }
 
-// workspace creates a workspace by command line.
+// workspace creates a workspace by command line, without args on the plan with the highest limits.
 func (s *server) workspace(args ...string) string {
 	s.t.Helper()
+	if len(args) == 0 {
+		args = []string{"--plan", "enterprise"}
+	}
 	var w struct{ ID string }
 	require.NoError(s.t, json.Unmarshal(
 		[]byte(s.CLI(append([]string{"workspaces", "create", "--name", "w", "--json"}, args...)...)), &w,
