@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 )
 
 const (
@@ -22,40 +25,39 @@ const (
 
 // StartClickHouse starts ClickHouse: the chdb library behind an HTTP server. Its
 // address is http://default:password@127.0.0.1:port/livegraph.
-func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
-	s, err := newEngineSetup(ctx, clickhouseName, o)
+func StartClickHouse(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
+	s, err := engine.NewSetup(ctx, clickhouseName, Install, o)
 	if err != nil {
 		return nil, err
 	}
 	if s.Memory == 0 {
 		s.Memory = clickhouseMemory()
 	}
-	program, err := s.program("clickhouse", "front.py")
+	program, err := writeProgram(s, "front.py")
 	if err != nil {
 		return nil, err
 	}
-	return s.run(ctx, spec{
-		name: clickhouseName,
-		address: func() string {
+	return s.Run(ctx, supervisor.Spec{
+		Address: func() string {
 			u := url.URL{
-				Scheme: "http", User: url.UserPassword("default", s.endpoint.Password), Host: s.endpoint.address(),
+				Scheme: "http", User: url.UserPassword("default", s.Endpoint.Password), Host: s.Endpoint.Address(),
 				Path: "/livegraph",
 			}
 			return u.String()
 		},
-		command: func() (*exec.Cmd, error) {
+		Command: func() (*exec.Cmd, error) {
 			cmd := exec.Command(s.Packages.Python(), program, "--data", s.Dir,
-				"--port", strconv.Itoa(s.endpoint.Port), "--memory", strconv.FormatInt(s.Memory, 10))
+				"--port", strconv.Itoa(s.Endpoint.Port), "--memory", strconv.FormatInt(s.Memory, 10))
 			cmd.Dir = s.Dir
-			cmd.Env = append(pythonEnv(), passwordEnv+"="+s.endpoint.Password)
+			cmd.Env = append(supervisor.PythonEnv(), passwordEnv+"="+s.Endpoint.Password)
 			return cmd, nil
 		},
-		ready: func(ctx context.Context) error {
-			return probeHTTP(ctx, "http://"+s.endpoint.address()+"/ping")
+		Ready: func(ctx context.Context) error {
+			return probeHTTP(ctx, "http://"+s.Endpoint.Address()+"/ping")
 		},
-		stopSignal:  syscall.SIGTERM,
-		stopTimeout: clickhouseStopTimeout,
-		deathSignal: syscall.SIGKILL,
+		StopSignal:  syscall.SIGTERM,
+		StopTimeout: clickhouseStopTimeout,
+		DeathSignal: syscall.SIGKILL,
 	})
 }
 

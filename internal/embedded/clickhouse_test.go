@@ -21,6 +21,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -42,15 +44,15 @@ func open(t testing.TB, address string) driver.Conn {
 }
 
 // startClickHouse starts a separate engine, whose process the test may signal.
-func startClickHouse(t *testing.T) *embedded.Process {
+func startClickHouse(t *testing.T) *supervisor.Process {
 	t.Helper()
 	testenv.RequireEngines(t)
 	packages, err := embedded.Install(t.Context(), nil)
 	require.NoError(t, err)
-	engine, err := embedded.StartClickHouse(t.Context(), embedded.EngineOptions{Dir: t.TempDir(), Packages: packages})
+	server, err := embedded.StartClickHouse(t.Context(), engine.Options{Dir: t.TempDir(), Packages: packages})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, engine.Stop(context.WithoutCancel(t.Context()))) })
-	return engine
+	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
+	return server
 }
 
 // columns are rows of table points, sorted, with 1,000 points per series.

@@ -6,12 +6,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 )
 
 // abortTimeout is the timeout for stopping engines after another one failed to start.
@@ -43,7 +44,7 @@ func lockDataDir(dir string) (*dataLock, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("locking the data directory: %w", err), file.Close())
 	}
-	return &dataLock{file}, writePID(file, os.Getpid())
+	return &dataLock{file}, supervisor.WritePID(file, os.Getpid())
 }
 
 func (l *dataLock) release() error {
@@ -53,16 +54,4 @@ func (l *dataLock) release() error {
 	err := l.file.Close()
 	l.file = nil
 	return err
-}
-
-// writePID replaces the content of a lock file by pid, for users and messages. The lock
-// does not depend on it.
-func writePID(file *os.File, pid int) error {
-	if err := file.Truncate(0); err != nil {
-		return fmt.Errorf("writing a lock file: %w", err)
-	}
-	if _, err := file.WriteAt([]byte(strconv.Itoa(pid)+"\n"), 0); err != nil {
-		return fmt.Errorf("writing a lock file: %w", err)
-	}
-	return nil
 }

@@ -11,6 +11,9 @@
 // in order, and end with this process however it ends.
 //
 // Packages are installed once per machine and user, into a cache (see [Install]).
+//
+// Package engine has what all engines have in common, package supervisor runs their processes, and
+// package install installs their packages. The tests' engines, in test/engines, use them as well.
 package embedded
 
 import (
@@ -26,6 +29,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/install"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
@@ -48,9 +54,9 @@ type Options struct {
 	DataDir    string    // created if missing; used by one server at a time
 	Configured Addresses // engines that have an address here are not started
 
-	Embedder        *EmbedderSettings // nil: the embedder is not started
-	KafkaSyncWrites bool              // fsync each batch of the embedded Kafka before it is acknowledged
-	Progress        func(Event)       // called from several goroutines, but not concurrently; may be nil
+	Embedder        *EmbedderSettings  // nil: the embedder is not started
+	KafkaSyncWrites bool               // fsync each batch of the embedded Kafka before it is acknowledged
+	Progress        func(engine.Event) // called from several goroutines, but not concurrently; may be nil
 	Logger          *slog.Logger
 }
 
@@ -60,14 +66,14 @@ type Engines struct {
 	lock      *dataLock
 
 	kafka      *Kafka
-	clickhouse *Process
-	postgres   *Process
-	valkey     *Process
-	milvus     *Process
+	clickhouse *supervisor.Process
+	postgres   *supervisor.Process
+	valkey     *supervisor.Process
+	milvus     *supervisor.Process
 
-	engineOptions func(name string, packages *Packages) EngineOptions
+	engineOptions func(name string, packages *install.Packages) engine.Options
 	mu            sync.Mutex
-	embedder      *Process // may be started and stopped while the others run
+	embedder      *supervisor.Process // may be started and stopped while the others run
 	registerer    prometheus.Registerer
 	registered    bool // whether the embedder is registered
 }
@@ -98,22 +104,22 @@ func Start(ctx context.Context, o Options) (*Engines, error) {
 
 func (e *Engines) start(ctx context.Context, dir string, o Options) error {
 	progress := serialize(o.Progress)
-	options := func(name string, packages *Packages) EngineOptions {
-		return EngineOptions{Dir: filepath.Join(dir, name), LogDir: filepath.Join(dir, "logs"),
+	options := func(name string, packages *install.Packages) engine.Options {
+		return engine.Options{Dir: filepath.Join(dir, name), LogDir: filepath.Join(dir, "logs"),
 			Packages: packages, Logger: o.Logger, Progress: progress}
 	}
 	e.engineOptions = options
 	group, ctx := errgroup.WithContext(ctx)
 	if len(o.Configured.KafkaBrokers) == 0 {
 		group.Go(func() (err error) {
-			e.kafka, err = StartKafka(ctx, KafkaOptions{EngineOptions: options(kafkaName, nil), SyncWrites: o.KafkaSyncWrites})
+			e.kafka, err = StartKafka(ctx, KafkaOptions{Options: options(kafkaName, nil), SyncWrites: o.KafkaSyncWrites})
 			return err
 		})
 	}
 	if o.Embedder != nil && o.Configured.EmbedderURL == "" {
 		group.Go(func() (err error) {
 			e.embedder, err = StartEmbedder(ctx, EmbedderOptions{
-				EngineOptions: options(embedderName, nil), EmbedderSettings: *o.Embedder,
+				Options: options(embedderName, nil), EmbedderSettings: *o.Embedder,
 			})
 			return err
 		})
@@ -139,12 +145,15 @@ func (e *Engines) start(ctx context.Context, dir string, o Options) error {
 	return nil
 }
 
+// startFunc starts an engine as a child process.
+type startFunc func(ctx context.Context, o engine.Options) (*supervisor.Process, error)
+
 // processes returns the start function of each child-process engine without an address.
-func (e *Engines) processes(configured Addresses) map[string]func(context.Context, EngineOptions) error {
-	wanted := map[string]func(context.Context, EngineOptions) error{}
-	add := func(name, address string, process **Process, start func(context.Context, EngineOptions) (*Process, error)) {
+func (e *Engines) processes(configured Addresses) map[string]func(context.Context, engine.Options) error {
+	wanted := map[string]func(context.Context, engine.Options) error{}
+	add := func(name, address string, process **supervisor.Process, start startFunc) {
 		if address == "" {
-			wanted[name] = func(ctx context.Context, o EngineOptions) (err error) {
+			wanted[name] = func(ctx context.Context, o engine.Options) (err error) {
 				*process, err = start(ctx, o)
 				return err
 			}
@@ -153,9 +162,10 @@ func (e *Engines) processes(configured Addresses) map[string]func(context.Contex
 	add(clickhouseName, configured.ClickHouseURL, &e.clickhouse, StartClickHouse)
 	add(valkeyName, configured.RedisURL, &e.valkey, StartValkey)
 	add(milvusName, configured.MilvusAddress, &e.milvus, StartMilvus)
-	add(postgresName, configured.PostgresURL, &e.postgres, func(ctx context.Context, o EngineOptions) (*Process, error) {
-		return StartPostgres(ctx, PostgresOptions{EngineOptions: o})
-	})
+	add(postgresName, configured.PostgresURL, &e.postgres,
+		func(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
+			return StartPostgres(ctx, PostgresOptions{Options: o})
+		})
 	return wanted
 }
 
@@ -168,7 +178,7 @@ func (e *Engines) fillAddresses() {
 		e.addresses.Capabilities.Milvus = MilvusCapabilities
 	}
 	for _, filled := range []struct {
-		process *Process
+		process *supervisor.Process
 		address *string
 	}{
 		{e.clickhouse, &e.addresses.ClickHouseURL},
@@ -190,12 +200,12 @@ func (e *Engines) Addresses() Addresses { return e.addresses }
 func (e *Engines) Kafka() *Kafka { return e.kafka }
 
 // Processes returns the engines that run as child processes.
-func (e *Engines) Processes() []*Process {
-	var running []*Process
+func (e *Engines) Processes() []*supervisor.Process {
+	var running []*supervisor.Process
 	e.mu.Lock()
 	embedder := e.embedder
 	e.mu.Unlock()
-	for _, p := range []*Process{embedder, e.clickhouse, e.milvus, e.valkey, e.postgres} {
+	for _, p := range []*supervisor.Process{embedder, e.clickhouse, e.milvus, e.valkey, e.postgres} {
 		if p != nil {
 			running = append(running, p)
 		}
@@ -205,7 +215,7 @@ func (e *Engines) Processes() []*Process {
 
 // Register registers the metrics of the engines' restarts. registerer may be nil.
 func (e *Engines) Register(registerer prometheus.Registerer) {
-	for _, p := range []*Process{e.clickhouse, e.milvus, e.valkey, e.postgres} {
+	for _, p := range []*supervisor.Process{e.clickhouse, e.milvus, e.valkey, e.postgres} {
 		if p != nil {
 			registerRestarts(registerer, p.Name(), func() float64 { return float64(p.Restarts()) })
 		}
@@ -239,12 +249,12 @@ func (e *Engines) Stop(ctx context.Context) error {
 }
 
 // serialize returns a function that serializes the calls of progress.
-func serialize(progress func(Event)) func(Event) {
+func serialize(progress func(engine.Event)) func(engine.Event) {
 	if progress == nil {
 		return nil
 	}
 	var mu sync.Mutex
-	return func(e Event) {
+	return func(e engine.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		progress(e)

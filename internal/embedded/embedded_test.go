@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/embedded/engine"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -118,10 +119,10 @@ func TestConfiguredEnginesAreNotStarted(t *testing.T) {
 	configured := embedded.Addresses{KafkaBrokers: []string{"kafka:9092"}, ClickHouseURL: "clickhouse://c:9000/d",
 		PostgresURL: "postgres://p/d", MilvusAddress: "milvus:19530"}
 	var mu sync.Mutex
-	var events []embedded.Event
+	var events []engine.Event
 	engines, err := embedded.Start(
 		t.Context(),
-		embedded.Options{DataDir: dir, Configured: configured, Progress: func(e embedded.Event) {
+		embedded.Options{DataDir: dir, Configured: configured, Progress: func(e engine.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			events = append(events, e)
@@ -146,7 +147,7 @@ func TestConfiguredEnginesAreNotStarted(t *testing.T) {
 func TestAnEngineWhosePortIsTakenMovesToAnother(t *testing.T) {
 	testenv.RequireEngines(t)
 	dir := t.TempDir()
-	o := embedded.EngineOptions{Dir: dir}
+	o := engine.Options{Dir: dir}
 	p, err := embedded.StartValkey(t.Context(), o)
 	require.NoError(t, err)
 	address := p.Address()
@@ -255,7 +256,7 @@ func TestPostgresStartsForRootWithAndWithoutUserNamespaces(t *testing.T) {
 	t.Setenv("TMPDIR", public)
 	private := filepath.Join(t.TempDir(), "private") // only root can traverse it
 	require.NoError(t, os.Mkdir(private, 0o700))
-	o := embedded.PostgresOptions{EngineOptions: embedded.EngineOptions{Dir: filepath.Join(private, "postgres")}}
+	o := embedded.PostgresOptions{Options: engine.Options{Dir: filepath.Join(private, "postgres")}}
 	postgres := storeOf("postgres")
 	for i, o := range []embedded.PostgresOptions{o.AsNamespace(), o.AsOtherUser(), o.AsNamespace()} {
 		p, err := embedded.StartPostgres(t.Context(), o)
@@ -273,7 +274,7 @@ func TestPostgresStartsReadOnly(t *testing.T) {
 	testenv.RequireEngines(t)
 	dir := filepath.Join(t.TempDir(), "postgres")
 	p, err := embedded.StartPostgres(t.Context(), embedded.PostgresOptions{
-		EngineOptions: embedded.EngineOptions{Dir: dir},
+		Options: engine.Options{Dir: dir},
 	})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.Stop(context.Background())) }()

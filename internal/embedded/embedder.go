@@ -2,14 +2,17 @@ package embedded
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"net/url"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 )
 
 const (
@@ -38,18 +41,18 @@ type EmbedderSettings struct {
 
 // EmbedderOptions are the options of the embedder.
 type EmbedderOptions struct {
-	EngineOptions
+	engine.Options
 	EmbedderSettings
 }
 
 // StartEmbedder starts the model all-MiniLM-L6-v2 with an OpenAI-compatible API. Its
 // address is http://:key@127.0.0.1:port/v1.
-func StartEmbedder(ctx context.Context, o EmbedderOptions) (*Process, error) {
-	s, err := newEngineSetup(ctx, embedderName, o.EngineOptions)
+func StartEmbedder(ctx context.Context, o EmbedderOptions) (*supervisor.Process, error) {
+	s, err := engine.NewSetup(ctx, embedderName, InstallEmbedder, o.Options)
 	if err != nil {
 		return nil, err
 	}
-	program, err := s.program(embedderName, "server.py")
+	program, err := writeProgram(s, "server.py")
 	if err != nil {
 		return nil, err
 	}
@@ -59,34 +62,33 @@ func StartEmbedder(ctx context.Context, o EmbedderOptions) (*Process, error) {
 	if o.Batch == 0 {
 		o.Batch = embedderBatch
 	}
-	return s.run(ctx, spec{
-		name: embedderName,
-		address: func() string {
+	return s.Run(ctx, supervisor.Spec{
+		Address: func() string {
 			u := url.URL{
-				Scheme: "http", User: url.UserPassword("", s.endpoint.Password), Host: s.endpoint.address(), Path: "/v1",
+				Scheme: "http", User: url.UserPassword("", s.Endpoint.Password), Host: s.Endpoint.Address(), Path: "/v1",
 			}
 			return u.String()
 		},
-		command: func() (*exec.Cmd, error) {
-			cmd := exec.Command(s.Packages.Python(), program, "--port", strconv.Itoa(s.endpoint.Port),
+		Command: func() (*exec.Cmd, error) {
+			cmd := exec.Command(s.Packages.Python(), program, "--port", strconv.Itoa(s.Endpoint.Port),
 				"--threads", strconv.Itoa(o.Threads), "--batch", strconv.Itoa(o.Batch))
 			cmd.Dir = s.Dir
-			cmd.Env = append(pythonEnv(), embedderKeyEnv+"="+s.endpoint.Password)
+			cmd.Env = append(supervisor.PythonEnv(), embedderKeyEnv+"="+s.Endpoint.Password)
 			return cmd, nil
 		},
-		ready: func(ctx context.Context) error {
-			return probeHTTP(ctx, "http://"+s.endpoint.address()+"/health")
+		Ready: func(ctx context.Context) error {
+			return probeHTTP(ctx, "http://"+s.Endpoint.Address()+"/health")
 		},
-		stopSignal:  syscall.SIGTERM,
-		stopTimeout: embedderStopTimeout,
-		deathSignal: syscall.SIGKILL, // it has no state
+		StopSignal:  syscall.SIGTERM,
+		StopTimeout: embedderStopTimeout,
+		DeathSignal: syscall.SIGKILL, // it has no state
 	})
 }
 
 // HadEmbedder reports whether the embedder runs, or has ever run, on this data directory.
 func (e *Engines) HadEmbedder() bool {
-	_, err := os.Stat(filepath.Join(e.engineOptions(embedderName, nil).Dir, endpointFile))
-	return err == nil
+	_, err := engine.ReadEndpoint(e.engineOptions(embedderName, nil).Dir)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // StartEmbedder starts the embedder, unless it is running, and returns its address. Stop
@@ -99,7 +101,7 @@ func (e *Engines) StartEmbedder(ctx context.Context, settings EmbedderSettings) 
 	}
 	o := e.engineOptions(embedderName, nil)
 	o.Progress = nil // it was for the progress of Start
-	p, err := StartEmbedder(ctx, EmbedderOptions{EngineOptions: o, EmbedderSettings: settings})
+	p, err := StartEmbedder(ctx, EmbedderOptions{Options: o, EmbedderSettings: settings})
 	if err != nil {
 		return "", err
 	}

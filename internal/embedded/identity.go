@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 )
 
 // identity is the user that runs Postgres. Postgres does not run as root, and initdb
@@ -60,7 +62,7 @@ func unprivilegedUser() (uid, gid int, err error) {
 // command returns a command that runs as this identity and uses the files in data.
 func (i identity) command(ctx context.Context, data, program string, args ...string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env = "/", childEnv()
+	cmd.Dir, cmd.Env = "/", supervisor.Env()
 	if i == identityCurrent {
 		return cmd, nil
 	}

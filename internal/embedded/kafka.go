@@ -14,6 +14,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 
+	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
@@ -39,7 +41,7 @@ const (
 
 // KafkaOptions are the options of the embedded broker.
 type KafkaOptions struct {
-	EngineOptions
+	engine.Options
 	SyncWrites bool // fsync each batch before it is acknowledged
 	// Advertised is the advertised address, host:port; default: the listen address. It is
 	// for tests behind a proxy.
@@ -50,24 +52,24 @@ type KafkaOptions struct {
 // loopback interface, to which every process of the machine can connect. It requires the login
 // that Security returns.
 type Kafka struct {
-	site    *engineSetup
+	site    *engine.Setup
 	options KafkaOptions
 
 	mu            sync.Mutex
 	cluster       *kfake.Cluster
-	claim         *portClaim
+	claim         *supervisor.PortClaim
 	stop          chan struct{}
 	retentionDone chan struct{}
 }
 
 // StartKafka starts the broker.
 func StartKafka(ctx context.Context, o KafkaOptions) (*Kafka, error) {
-	s, err := newEngineSetup(ctx, kafkaName, o.EngineOptions)
+	s, err := engine.NewSetup(ctx, kafkaName, nil, o.Options)
 	if err != nil {
 		return nil, err
 	}
 	k := &Kafka{site: s, options: o}
-	if err := s.startOnFreePort(ctx, k.Start); err != nil {
+	if err := s.StartOnFreePort(ctx, k.Start); err != nil {
 		return nil, err
 	}
 	return k, nil
@@ -77,13 +79,13 @@ func StartKafka(ctx context.Context, o KafkaOptions) (*Kafka, error) {
 func (k *Kafka) Name() string { return kafkaName }
 
 // Brokers returns the bootstrap addresses, host:port.
-func (k *Kafka) Brokers() []string { return []string{k.site.endpoint.address()} }
+func (k *Kafka) Brokers() []string { return []string{k.site.Endpoint.Address()} }
 
 // Security returns the login for clients. The password is the one in the broker's folder.
 func (k *Kafka) Security() config.KafkaSecurity {
 	return config.KafkaSecurity{
 		SASLMechanism: kafka.MechanismScram256, SASLUsername: kafkaUser,
-		SASLPassword: config.Secret(k.site.endpoint.Password),
+		SASLPassword: config.Secret(k.site.Endpoint.Password),
 	}
 }
 
@@ -94,20 +96,20 @@ func (k *Kafka) Start(ctx context.Context) error {
 	if k.cluster != nil {
 		return errors.New("kafka is started already")
 	}
-	claim, err := claimPort(ctx, k.site.endpoint.Port)
+	claim, err := supervisor.ClaimPort(ctx, k.site.Endpoint.Port)
 	if err != nil {
 		return fmt.Errorf("starting kafka: %w", err)
 	}
 	log := filepath.Join(k.site.Dir, "log")
 	if err := removeLogins(log); err != nil {
-		claim.release()
+		claim.Release()
 		return fmt.Errorf("starting kafka: %w", err)
 	}
 	options := []kfake.Opt{
-		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(log), kfake.ClusterID(clusterID),
+		kfake.NumBrokers(1), kfake.Ports(k.site.Endpoint.Port), kfake.DataDir(log), kfake.ClusterID(clusterID),
 		kfake.ListenFn(k.listen),
 		// Only SCRAM: with PLAIN, kfake would accept any unknown user without a password.
-		kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-256", kafkaUser, k.site.endpoint.Password),
+		kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-256", kafkaUser, k.site.Endpoint.Password),
 		kfake.BrokerConfigs(map[string]string{
 			"message.max.bytes":   strconv.Itoa(kafkaMaxMessage),
 			"log.segment.bytes":   strconv.Itoa(kafkaSegmentBytes),
@@ -120,7 +122,7 @@ func (k *Kafka) Start(ctx context.Context) error {
 	}
 	cluster, err := kfake.NewCluster(options...)
 	if err != nil {
-		claim.release()
+		claim.Release()
 		return fmt.Errorf("starting kafka: %w", err)
 	}
 	k.cluster, k.claim = cluster, claim
@@ -142,7 +144,7 @@ func removeLogins(log string) error {
 // listen listens on the broker's port. kfake advertises the address of the listener to
 // clients.
 func (k *Kafka) listen(network, address string) (net.Listener, error) {
-	l, err := listenWithRetry(network, address, portTimeout)
+	l, err := supervisor.Listen(network, address)
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +194,6 @@ func (k *Kafka) Stop(context.Context) error {
 	<-k.retentionDone
 	k.cluster.Close()
 	k.cluster = nil
-	k.claim.release()
+	k.claim.Release()
 	return nil
 }

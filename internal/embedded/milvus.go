@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/milvus-io/milvus-sdk-go/v2/client"
+
+	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 )
 
 const (
@@ -21,29 +24,28 @@ const (
 
 // StartMilvus starts milvus-lite. Its address is 127.0.0.1:port. It has no
 // password.
-func StartMilvus(ctx context.Context, o EngineOptions) (*Process, error) {
-	s, err := newEngineSetup(ctx, milvusName, o)
+func StartMilvus(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
+	s, err := engine.NewSetup(ctx, milvusName, Install, o)
 	if err != nil {
 		return nil, err
 	}
-	program, err := s.program("milvus", "server.py")
+	program, err := writeProgram(s, "server.py")
 	if err != nil {
 		return nil, err
 	}
-	address := func() string { return s.endpoint.address() }
-	return s.run(ctx, spec{
-		name:    milvusName,
-		address: address,
-		command: func() (*exec.Cmd, error) {
+	address := func() string { return s.Endpoint.Address() }
+	return s.Run(ctx, supervisor.Spec{
+		Address: address,
+		Command: func() (*exec.Cmd, error) {
 			cmd := exec.Command(s.Packages.Python(), program,
-				"--data", filepath.Join(s.Dir, "data"), "--port", strconv.Itoa(s.endpoint.Port))
-			cmd.Dir, cmd.Env = s.Dir, pythonEnv()
+				"--data", filepath.Join(s.Dir, "data"), "--port", strconv.Itoa(s.Endpoint.Port))
+			cmd.Dir, cmd.Env = s.Dir, supervisor.PythonEnv()
 			return cmd, nil
 		},
-		ready:       func(ctx context.Context) error { return probeMilvus(ctx, address()) },
-		stopSignal:  syscall.SIGTERM,
-		stopTimeout: milvusStopTimeout,
-		deathSignal: syscall.SIGKILL, // acknowledged writes are in its log
+		Ready:       func(ctx context.Context) error { return probeMilvus(ctx, address()) },
+		StopSignal:  syscall.SIGTERM,
+		StopTimeout: milvusStopTimeout,
+		DeathSignal: syscall.SIGKILL, // acknowledged writes are in its log
 	})
 }
 

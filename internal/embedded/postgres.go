@@ -12,6 +12,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 )
 
 const (
@@ -74,7 +77,7 @@ func postgresCache(machine int64) int64 {
 
 // PostgresOptions are the options of Postgres.
 type PostgresOptions struct {
-	EngineOptions
+	engine.Options
 	Settings map[string]string // override the defaults, as in postgresql.conf
 
 	identity identity // zero: detected by findIdentity
@@ -82,42 +85,41 @@ type PostgresOptions struct {
 
 // StartPostgres starts Postgres and creates the database livegraph and its owner. Its address
 // is postgres://livegraph_app:password@127.0.0.1:port/livegraph.
-func StartPostgres(ctx context.Context, o PostgresOptions) (*Process, error) {
-	s, err := newEngineSetup(ctx, postgresName, o.EngineOptions)
+func StartPostgres(ctx context.Context, o PostgresOptions) (*supervisor.Process, error) {
+	s, err := engine.NewSetup(ctx, postgresName, Install, o.Options)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.ensureApplicationPassword(); err != nil {
+	if err := ensureApplicationPassword(s); err != nil {
 		return nil, fmt.Errorf("starting postgres: %w", err)
 	}
-	pg := &postgres{engineSetup: s, data: filepath.Join(s.Dir, "data"), identity: o.identity, settings: o.Settings}
+	pg := &postgres{Setup: s, data: filepath.Join(s.Dir, "data"), identity: o.identity, settings: o.Settings}
 	if pg.identity == identityUnknown {
 		if pg.identity, err = findIdentity(ctx); err != nil {
 			return nil, fmt.Errorf("starting postgres: %w", err)
 		}
 	}
 	if pg.install, err = pg.identity.program(
-		filepath.Join(s.Packages.site, postgresFolder), s.Dir, filepath.Base(s.Packages.dir),
+		filepath.Join(s.Packages.Site(), postgresFolder), s.Dir, s.Packages.Version(),
 	); err != nil {
 		return nil, fmt.Errorf("starting postgres: %w", err)
 	}
 	if err := pg.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("starting postgres: %w", err)
 	}
-	return s.run(ctx, spec{
-		name:        postgresName,
-		address:     pg.url,
-		command:     pg.command,
-		ready:       pg.ready,
-		setUp:       pg.setUp,
-		stopSignal:  syscall.SIGINT, // fast shutdown: ends the sessions, writes a checkpoint
-		stopTimeout: postgresStopTimeout,
-		deathSignal: syscall.SIGQUIT, // immediate shutdown: all its processes end; the WAL has all commits
+	return s.Run(ctx, supervisor.Spec{
+		Address:     pg.url,
+		Command:     pg.command,
+		Ready:       pg.ready,
+		SetUp:       pg.setUp,
+		StopSignal:  syscall.SIGINT, // fast shutdown: ends the sessions, writes a checkpoint
+		StopTimeout: postgresStopTimeout,
+		DeathSignal: syscall.SIGQUIT, // immediate shutdown: all its processes end; the WAL has all commits
 	})
 }
 
 type postgres struct {
-	*engineSetup
+	*engine.Setup
 	data     string
 	install  string // folder of its programs
 	identity identity
@@ -143,7 +145,7 @@ func (pg *postgres) prepare(ctx context.Context) error {
 // initialise runs initdb in a temporary folder and renames it to the data folder when it
 // is complete, so that an interrupted run is repeated.
 func (pg *postgres) initialise(ctx context.Context) error {
-	pg.report("starting", -1, "making the database cluster")
+	pg.Report("starting", -1, "making the database cluster")
 	tempDir := pg.data + ".new"
 	if err := os.RemoveAll(tempDir); err != nil {
 		return err
@@ -163,7 +165,7 @@ func (pg *postgres) initialise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd.Stdin = strings.NewReader(pg.endpoint.Password + "\n")
+	cmd.Stdin = strings.NewReader(pg.Endpoint.Password + "\n")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s%s", err, out, pg.identity.hint())
 	}
@@ -177,7 +179,7 @@ func (pg *postgres) command() (*exec.Cmd, error) {
 		return nil, err
 	}
 	args := []string{
-		"-D", pg.data, "-p", strconv.Itoa(pg.endpoint.Port), "-c", "unix_socket_directories=" + pg.socketDir(),
+		"-D", pg.data, "-p", strconv.Itoa(pg.Endpoint.Port), "-c", "unix_socket_directories=" + pg.socketDir(),
 	}
 	machine := map[string]string{
 		"shared_buffers": strconv.FormatInt(postgresCache(machineMemory())>>20, 10) + "MB",

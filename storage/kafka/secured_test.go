@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
 
-	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/test/engines/apachekafka"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -86,14 +86,14 @@ func securedApache(t *testing.T) *securedBrokers {
 		"scram-sha-256.sasl.jaas.config": module + "scram.ScramLoginModule required;",
 		"scram-sha-512.sasl.jaas.config": module + "scram.ScramLoginModule required;",
 	}
-	k := testenv.StoppableApacheKafka(t, func(o *embedded.ApacheKafkaOptions) {
+	k := testenv.StoppableApacheKafka(t, func(o *apachekafka.Options) {
 		credentials := "=[name=" + user + ",password=" + password + "]"
 		o.Scram = []string{"SCRAM-SHA-256" + credentials, "SCRAM-SHA-512" + credentials}
 		o.Properties = map[string]string{
 			"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
 			"super.users":           "User:ANONYMOUS;User:CN=client",
 		}
-		o.Listeners = []embedded.KafkaListener{
+		o.Listeners = []apachekafka.Listener{
 			{Name: "TLS", Protocol: "SSL", Properties: keyStores(server, nil)},
 			{Name: "MUTUAL", Protocol: "SSL", Properties: keyStores(server, map[string]string{"ssl.client.auth": "required"})},
 			{Name: "LOGIN", Protocol: "SASL_SSL", Properties: keyStores(server, logins)},

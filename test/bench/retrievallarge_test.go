@@ -14,8 +14,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/embedded/engine"
 	"github.com/livegraph/livegraph/test/bench/record"
+	"github.com/livegraph/livegraph/test/engines/milvusstandalone"
 	"github.com/livegraph/livegraph/test/harness"
 )
 
@@ -32,7 +33,7 @@ func BenchmarkRetrievalLarge(b *testing.B) {
 	r := record.New(b)
 	w := readWiki(b)
 	dir := b.TempDir()
-	milvus, err := embedded.StartMilvusStandalone(b.Context(), embedded.EngineOptions{Dir: dir})
+	milvus, err := milvusstandalone.Start(b.Context(), engine.Options{Dir: dir})
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = milvus.Stop(b.Context()) })
 	t := &target{Server: harness.New(b, binary, "--log-level", "warn"), b: b}

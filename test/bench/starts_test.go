@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/embedded/engine"
 	"github.com/livegraph/livegraph/test/bench/record"
 	"github.com/livegraph/livegraph/test/harness"
 )
@@ -82,35 +83,35 @@ func startEngines(b *testing.B, r *record.Recorder, rounds int) {
 	b.Helper()
 	packages, err := embedded.Install(b.Context(), nil)
 	require.NoError(b, err)
-	engines := map[string]func(context.Context, embedded.EngineOptions) (stopper, error){
-		"clickhouse": func(ctx context.Context, o embedded.EngineOptions) (stopper, error) {
+	engines := map[string]func(context.Context, engine.Options) (stopper, error){
+		"clickhouse": func(ctx context.Context, o engine.Options) (stopper, error) {
 			return embedded.StartClickHouse(ctx, o)
 		},
-		"valkey": func(ctx context.Context, o embedded.EngineOptions) (stopper, error) {
+		"valkey": func(ctx context.Context, o engine.Options) (stopper, error) {
 			return embedded.StartValkey(ctx, o)
 		},
-		"milvus": func(ctx context.Context, o embedded.EngineOptions) (stopper, error) {
+		"milvus": func(ctx context.Context, o engine.Options) (stopper, error) {
 			return embedded.StartMilvus(ctx, o)
 		},
-		"postgres": func(ctx context.Context, o embedded.EngineOptions) (stopper, error) {
-			return embedded.StartPostgres(ctx, embedded.PostgresOptions{EngineOptions: o})
+		"postgres": func(ctx context.Context, o engine.Options) (stopper, error) {
+			return embedded.StartPostgres(ctx, embedded.PostgresOptions{Options: o})
 		},
-		"kafka": func(ctx context.Context, o embedded.EngineOptions) (stopper, error) {
-			return embedded.StartKafka(ctx, embedded.KafkaOptions{EngineOptions: o})
+		"kafka": func(ctx context.Context, o engine.Options) (stopper, error) {
+			return embedded.StartKafka(ctx, embedded.KafkaOptions{Options: o})
 		},
 	}
 	for _, name := range slices.Sorted(maps.Keys(engines)) {
 		r.Logf("%d first and second starts of %s alone", rounds, name)
 		for range rounds {
-			o := embedded.EngineOptions{
+			o := engine.Options{
 				Dir: filepath.Join(b.TempDir(), name), Packages: packages, Logger: slog.New(slog.DiscardHandler),
 			}
 			for _, round := range []string{"/first", "/second"} {
 				began := time.Now()
-				engine, err := engines[name](b.Context(), o)
+				running, err := engines[name](b.Context(), o)
 				require.NoError(b, err)
 				r.Add(name+round, "s", time.Since(began).Seconds())
-				require.NoError(b, engine.Stop(b.Context()))
+				require.NoError(b, running.Stop(b.Context()))
 			}
 		}
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/services/doctor"
+	"github.com/livegraph/livegraph/test/engines/apachekafka"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -25,9 +25,9 @@ func secureKafka(t *testing.T) map[string]string {
 	t.Helper()
 	ca := testenv.NewAuthority(t)
 	certificate := ca.Sign("localhost", time.Hour)
-	broker := testenv.StoppableApacheKafka(t, func(o *embedded.ApacheKafkaOptions) {
+	broker := testenv.StoppableApacheKafka(t, func(o *apachekafka.Options) {
 		o.Scram = []string{"SCRAM-SHA-512=[name=livegraph,password=" + kafkaPassword + "]"}
-		o.Listeners = []embedded.KafkaListener{{Name: "LOGIN", Protocol: "SASL_SSL", Properties: map[string]string{
+		o.Listeners = []apachekafka.Listener{{Name: "LOGIN", Protocol: "SASL_SSL", Properties: map[string]string{
 			"ssl.keystore.type": "PEM", "ssl.keystore.location": certificate.Combined,
 			"sasl.enabled.mechanisms":        "SCRAM-SHA-512",
 			"scram-sha-512.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",

@@ -16,8 +16,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/embedded/engine"
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/test/engines/apachekafka"
+	"github.com/livegraph/livegraph/test/engines/jars"
 )
 
 // Editions of Kafka on which tests run.
@@ -94,7 +97,7 @@ func NewKFake(t testing.TB) *Broker {
 // KFakeIn is NewKFake in a folder that may have the data of an earlier broker.
 func KFakeIn(t testing.TB, dir string) *Broker {
 	t.Helper()
-	server := startForTest(t, embedded.KafkaOptions{EngineOptions: embedded.EngineOptions{Dir: dir}}, embedded.StartKafka)
+	server := startForTest(t, embedded.KafkaOptions{Options: engine.Options{Dir: dir}}, embedded.StartKafka)
 	return &Broker{Edition: KFake, Dir: dir, server: server, login: server.Security()}
 }
 
@@ -114,28 +117,28 @@ var errExternalBroker = errors.New("testenv: the test started this broker itself
 
 // StoppableApacheKafka returns an Apache Kafka only for this test, which may Stop, Start and
 // Signal it. If Apache Kafka is unavailable, the test is skipped and reported as not run.
-func StoppableApacheKafka(t testing.TB, configure ...func(*embedded.ApacheKafkaOptions)) *embedded.ApacheKafka {
+func StoppableApacheKafka(t testing.TB, configure ...func(*apachekafka.Options)) *apachekafka.Broker {
 	t.Helper()
-	jars := requireApache(t)
-	o := embedded.ApacheKafkaOptions{EngineOptions: embedded.EngineOptions{Dir: t.TempDir()}, Jars: jars}
+	installed := requireApache(t)
+	o := apachekafka.Options{Options: engine.Options{Dir: t.TempDir()}, Jars: installed}
 	for _, c := range configure {
 		c(&o)
 	}
-	return startForTest(t, o, embedded.StartApacheKafka)
+	return startForTest(t, o, apachekafka.Start)
 }
 
 // apachePackages installs the jars once. It returns an error if they cannot be installed or run.
-var apachePackages = sync.OnceValues(func() (*embedded.Jars, error) {
+var apachePackages = sync.OnceValues(func() (*jars.Installation, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return embedded.InstallApacheKafka(ctx, printProgress)
+	return apachekafka.Install(ctx, printProgress)
 })
 
 // apacheKafka starts the broker that the binary's tests share.
-var apacheKafka = sync.OnceValues(func() (*embedded.ApacheKafka, error) {
+var apacheKafka = sync.OnceValues(func() (*apachekafka.Broker, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	jars, err := apachePackages()
+	installed, err := apachePackages()
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +146,8 @@ var apacheKafka = sync.OnceValues(func() (*embedded.ApacheKafka, error) {
 	if err != nil {
 		return nil, err
 	}
-	return embedded.StartApacheKafka(ctx, embedded.ApacheKafkaOptions{
-		EngineOptions: embedded.EngineOptions{Dir: filepath.Join(shared, "apache-kafka")}, Jars: jars,
+	return apachekafka.Start(ctx, apachekafka.Options{
+		Options: engine.Options{Dir: filepath.Join(shared, "apache-kafka")}, Jars: installed,
 	})
 })
 
@@ -201,7 +204,7 @@ func (b *Broker) Start(t testing.TB) {
 // started instead, because it cannot crash alone.
 func (b *Broker) Crash(t testing.TB) {
 	t.Helper()
-	if apache, ok := b.server.(*embedded.ApacheKafka); ok {
+	if apache, ok := b.server.(*apachekafka.Broker); ok {
 		require.NoError(t, apache.Signal(syscall.SIGKILL))
 		return
 	}

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
+	"github.com/livegraph/livegraph/test/engines/milvusstandalone"
 )
 
 // milvusEdition is the environment variable that selects the edition of Milvus: lite, the
@@ -23,14 +26,14 @@ const (
 func MilvusStandalone() bool { return os.Getenv(milvusEdition) == "standalone" }
 
 // milvusStarter returns the name and the start function of the edition.
-func milvusStarter() (string, func(context.Context, embedded.EngineOptions) (*embedded.Process, error)) {
+func milvusStarter() (string, func(context.Context, engine.Options) (*supervisor.Process, error)) {
 	if MilvusStandalone() {
-		return milvusStandaloneName, embedded.StartMilvusStandalone
+		return milvusStandaloneName, milvusstandalone.Start
 	}
 	return milvusLiteName, embedded.StartMilvus
 }
 
-var milvus = sync.OnceValues(func() (*embedded.Process, error) {
+var milvus = sync.OnceValues(func() (*supervisor.Process, error) {
 	name, start := milvusStarter()
 	return starter(name, start)()
 })
@@ -44,7 +47,7 @@ func Milvus(t testing.TB) string {
 
 // StoppableMilvus returns a server only for this test, which may Stop, Start and Signal it.
 // It keeps its address and data.
-func StoppableMilvus(t testing.TB) *embedded.Process {
+func StoppableMilvus(t testing.TB) *supervisor.Process {
 	t.Helper()
 	name, start := milvusStarter()
 	return stoppable(t, name, start)

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/test/engines/jars"
 )
 
 // notRunFile is the environment variable with the file to which reports of tests that did
@@ -18,15 +18,15 @@ const notRunFile = "LIVEGRAPH_TEST_NOT_RUN"
 
 // requireApache returns the jars of Apache Kafka. If they cannot be installed, it skips the
 // test and reports it as not run; with CI=true it fails the test.
-func requireApache(t testing.TB) *embedded.Jars {
+func requireApache(t testing.TB) *jars.Installation {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs Apache Kafka")
 	}
 	RequireFull(t)
-	jars, err := apachePackages()
+	installed, err := apachePackages()
 	if err == nil {
-		return jars
+		return installed
 	}
 	if os.Getenv("CI") == "true" {
 		t.Fatalf("testenv: this test was to run on Apache Kafka too: %v", err)

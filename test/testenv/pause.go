@@ -13,18 +13,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 )
 
 // Pause stops an engine and its child processes with SIGSTOP and waits until they are stopped. The
 // children of Postgres have process groups of their own.
-func Pause(t testing.TB, engine *embedded.Process) {
+func Pause(t testing.TB, engine *supervisor.Process) {
 	t.Helper()
 	signalTree(t, engine.PID(), syscall.SIGSTOP)
 }
 
 // Resume continues an engine that Pause stopped.
-func Resume(t testing.TB, engine *embedded.Process) {
+func Resume(t testing.TB, engine *supervisor.Process) {
 	t.Helper()
 	signalTree(t, engine.PID(), syscall.SIGCONT)
 }

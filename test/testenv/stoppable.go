@@ -5,36 +5,38 @@ import (
 	"testing"
 
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 )
 
 // StoppableClickHouse returns a server only for this test, which may Stop, Start and Signal
 // it. It keeps its address and data.
-func StoppableClickHouse(t testing.TB) *embedded.Process {
+func StoppableClickHouse(t testing.TB) *supervisor.Process {
 	t.Helper()
 	return stoppable(t, "clickhouse", embedded.StartClickHouse)
 }
 
 // StoppablePostgres is StoppableClickHouse for Postgres.
-func StoppablePostgres(t testing.TB) *embedded.Process {
+func StoppablePostgres(t testing.TB) *supervisor.Process {
 	t.Helper()
 	return stoppable(t, postgresName, startPostgres)
 }
 
 // StoppableRedis is StoppableClickHouse for Valkey.
-func StoppableRedis(t testing.TB) *embedded.Process {
+func StoppableRedis(t testing.TB) *supervisor.Process {
 	t.Helper()
 	return stoppable(t, "valkey", embedded.StartValkey)
 }
 
 // StoppableEmbedder is StoppableClickHouse for the embedder.
-func StoppableEmbedder(t testing.TB) *embedded.Process {
+func StoppableEmbedder(t testing.TB) *supervisor.Process {
 	t.Helper()
 	return stoppable(t, embedderName, startEmbedder)
 }
 
 func stoppable(
-	t testing.TB, name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error),
-) *embedded.Process {
+	t testing.TB, name string, start func(context.Context, engine.Options) (*supervisor.Process, error),
+) *supervisor.Process {
 	t.Helper()
 	RequireEngines(t)
 	o, err := options(name, t.TempDir())

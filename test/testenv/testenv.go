@@ -25,6 +25,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/install"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
+	"github.com/livegraph/livegraph/test/engines/milvusstandalone"
 )
 
 // startTimeout bounds an engine's start, including the installation of its packages.
@@ -84,59 +88,59 @@ func removeStale(base string) {
 }
 
 // packages installs the engines' packages, once.
-var packages = sync.OnceValues(func() (*embedded.Packages, error) {
+var packages = sync.OnceValues(func() (*install.Packages, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	return embedded.Install(ctx, printProgress)
 })
 
 // embedderPackages installs the embedder's packages, which few tests need.
-var embedderPackages = sync.OnceValues(func() (*embedded.Packages, error) {
+var embedderPackages = sync.OnceValues(func() (*install.Packages, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	return embedded.InstallEmbedder(ctx, printProgress)
 })
 
 // standalonePackages installs the packages of Milvus standalone, which only tests use.
-var standalonePackages = sync.OnceValues(func() (*embedded.Packages, error) {
+var standalonePackages = sync.OnceValues(func() (*install.Packages, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return embedded.InstallMilvusStandalone(ctx, printProgress)
+	return milvusstandalone.Install(ctx, printProgress)
 })
 
 // printProgress prints the progress of an installation.
-func printProgress(e embedded.Event) {
+func printProgress(e engine.Event) {
 	fmt.Fprintf(os.Stderr, "testenv: %s %s %s\n", e.Engine, e.Phase, e.Detail)
 }
 
 // options returns an engine's options. An empty dir selects the shared folder.
-func options(name, dir string) (embedded.EngineOptions, error) {
-	install := packages
+func options(name, dir string) (engine.Options, error) {
+	installOnce := packages
 	switch name {
 	case embedderName:
-		install = embedderPackages
+		installOnce = embedderPackages
 	case milvusStandaloneName:
-		install = standalonePackages
+		installOnce = standalonePackages
 	}
-	pkgs, err := install()
+	pkgs, err := installOnce()
 	if err != nil {
-		return embedded.EngineOptions{}, err
+		return engine.Options{}, err
 	}
 	if dir == "" {
 		shared, err := folder()
 		if err != nil {
-			return embedded.EngineOptions{}, err
+			return engine.Options{}, err
 		}
 		dir = filepath.Join(shared, name)
 	}
-	return embedded.EngineOptions{Dir: dir, Packages: pkgs}, nil
+	return engine.Options{Dir: dir, Packages: pkgs}, nil
 }
 
 // starter returns a function that starts an engine once.
 func starter(
-	name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error),
-) func() (*embedded.Process, error) {
-	return sync.OnceValues(func() (*embedded.Process, error) {
+	name string, start func(context.Context, engine.Options) (*supervisor.Process, error),
+) func() (*supervisor.Process, error) {
+	return sync.OnceValues(func() (*supervisor.Process, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 		defer cancel()
 		o, err := options(name, "")
@@ -147,17 +151,17 @@ func starter(
 	})
 }
 
-func startPostgres(ctx context.Context, o embedded.EngineOptions) (*embedded.Process, error) {
+func startPostgres(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
 	// The data of tests need not survive a power failure.
-	return embedded.StartPostgres(ctx, embedded.PostgresOptions{EngineOptions: o, Settings: map[string]string{
+	return embedded.StartPostgres(ctx, embedded.PostgresOptions{Options: o, Settings: map[string]string{
 		"fsync": "off", "max_connections": "200", "shared_buffers": "64MB",
 	}})
 }
 
 // startEmbedder starts the embedder with one thread, because tests run in parallel.
-func startEmbedder(ctx context.Context, o embedded.EngineOptions) (*embedded.Process, error) {
+func startEmbedder(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
 	return embedded.StartEmbedder(ctx, embedded.EmbedderOptions{
-		EngineOptions: o, EmbedderSettings: embedded.EmbedderSettings{Threads: 1},
+		Options: o, EmbedderSettings: embedded.EmbedderSettings{Threads: 1},
 	})
 }
 
@@ -252,7 +256,7 @@ func Embedder(t testing.TB) string {
 	return started(t, embedder).Address()
 }
 
-func started(t testing.TB, start func() (*embedded.Process, error)) *embedded.Process {
+func started(t testing.TB, start func() (*supervisor.Process, error)) *supervisor.Process {
 	t.Helper()
 	RequireEngines(t)
 	server, err := start()

@@ -14,6 +14,7 @@ import (
 	"github.com/livegraph/livegraph/internal/app/serve"
 	"github.com/livegraph/livegraph/internal/app/stores"
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/embedded/engine"
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/platform/runfile"
 	"github.com/livegraph/livegraph/internal/services/backup"
@@ -172,7 +173,7 @@ func (c *RestoreCmd) requireEmptyDir() error {
 
 // startEmpty starts the engines whose data cannot be rebuilt and sets their addresses.
 func (c *RestoreCmd) startEmpty(ctx context.Context, out *output.Writer) (*embedded.Engines, error) {
-	var progress func(embedded.Event)
+	var progress func(engine.Event)
 	if !c.JSON {
 		progress = output.NewEngineProgress(out, output.IsTerminal(out.Writer)).Show
 	}

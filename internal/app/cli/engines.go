@@ -6,6 +6,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/embedded/engine"
 )
 
 // EnginesCmd sets up the embedded engines.
@@ -19,10 +20,8 @@ type EnginesInstallCmd struct{}
 // Run installs what is missing and shows progress.
 func (c *EnginesInstallCmd) Run(ctx context.Context, out *output.Writer) error {
 	progress := output.NewEngineProgress(out, output.IsTerminal(out.Writer))
-	for _, install := range []func(context.Context, func(embedded.Event)) (*embedded.Packages, error){
-		embedded.Install, embedded.InstallEmbedder,
-	} {
-		if _, err := install(ctx, progress.Show); err != nil {
+	for _, installer := range []engine.Installer{embedded.Install, embedded.InstallEmbedder} {
+		if _, err := installer(ctx, progress.Show); err != nil {
 			return fmt.Errorf("setting up the engines: %w", err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/embedded/engine"
 )
 
 // EngineProgress shows the progress of the engines. On a terminal it redraws one line per
@@ -17,17 +17,17 @@ type EngineProgress struct {
 	out      io.Writer
 	terminal bool
 	order    []string
-	last     map[string]embedded.Event
+	last     map[string]engine.Event
 	drawn    int // number of lines on the terminal
 }
 
 // NewEngineProgress creates an EngineProgress that writes to out.
 func NewEngineProgress(out io.Writer, terminal bool) *EngineProgress {
-	return &EngineProgress{out: out, terminal: terminal, last: map[string]embedded.Event{}}
+	return &EngineProgress{out: out, terminal: terminal, last: map[string]engine.Event{}}
 }
 
 // Show shows an event. It is safe for concurrent use.
-func (p *EngineProgress) Show(e embedded.Event) {
+func (p *EngineProgress) Show(e engine.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before, known := p.last[e.Engine]
@@ -49,14 +49,14 @@ func (p *EngineProgress) redraw() {
 	if p.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", p.drawn)
 	}
-	for _, engine := range p.order {
-		fmt.Fprintf(&b, "\x1b[2K%s\n", p.line(p.last[engine]))
+	for _, name := range p.order {
+		fmt.Fprintf(&b, "\x1b[2K%s\n", p.line(p.last[name]))
 	}
 	p.drawn = len(p.order)
 	_, _ = io.WriteString(p.out, b.String())
 }
 
-func (p *EngineProgress) line(e embedded.Event) string {
+func (p *EngineProgress) line(e engine.Event) string {
 	text := fmt.Sprintf("  %-11s %s", e.Engine, e.Phase)
 	if e.Percent >= 0 && e.Percent < 100 {
 		text += fmt.Sprintf(" %d %%", e.Percent)

@@ -21,6 +21,7 @@ import (
 	"github.com/livegraph/livegraph/internal/app/stores"
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/internal/platform/logfile"
 	"github.com/livegraph/livegraph/internal/platform/runfile"
 	"github.com/livegraph/livegraph/internal/platform/telemetry"
 	"github.com/livegraph/livegraph/internal/services/firstrun"
@@ -163,7 +164,7 @@ func (c *Options) logger(terminal bool) (*slog.Logger, func(), error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("creating the log directory: %w", err)
 	}
-	file, err := embedded.OpenLog(filepath.Join(dir, "livegraph.log"))
+	file, err := logfile.Open(filepath.Join(dir, "livegraph.log"))
 	if err != nil {
 		return nil, nil, err
 	}

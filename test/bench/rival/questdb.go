@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/test/engines/jars"
 	"github.com/livegraph/livegraph/test/harness"
 )
 
@@ -43,9 +43,10 @@ const questPoll = 20 * time.Millisecond
 // QuestDB starts QuestDB in its own directory. It requires Java 17, and Maven for the first start.
 func QuestDB(tb testing.TB) (*Rival, error) {
 	tb.Helper()
-	jars, err := embedded.InstallJars(tb.Context(), embedded.JarSet{
+	set := jars.Set{
 		Name: "questdb", Title: "QuestDB", POM: questPOM, Sums: questSums, Size: "28 MB",
-	}, nil)
+	}
+	quest, err := set.Install(tb.Context(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func QuestDB(tb testing.TB) (*Rival, error) {
 	r := &Rival{
 		Name: "questdb", Version: questVersion(), Lines: base + "/write", base: base, seen: questRows, poll: questPoll,
 	}
-	return r, r.run(tb, jars.Command(dir, questOptions, "io.questdb.ServerMain", "-d", dir), "/ping")
+	return r, r.run(tb, quest.Command(dir, questOptions, "io.questdb.ServerMain", "-d", dir), "/ping")
 }
 
 // questVersion returns the version in the jar's name.

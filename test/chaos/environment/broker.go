@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/embedded/engine"
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
@@ -79,7 +80,7 @@ func serveBroker(text string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	broker, err := embedded.StartKafka(ctx, embedded.KafkaOptions{
-		EngineOptions: embedded.EngineOptions{Dir: cfg.Dir}, Advertised: cfg.Advertised,
+		Options: engine.Options{Dir: cfg.Dir}, Advertised: cfg.Advertised,
 	})
 	if err != nil {
 		return err

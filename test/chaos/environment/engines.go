@@ -10,7 +10,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 	"github.com/livegraph/livegraph/test/chaos/proxy"
+	"github.com/livegraph/livegraph/test/engines/apachekafka"
 )
 
 // postgresSettings override those of the embedded edition. In these tests only processes crash, not
@@ -22,12 +25,12 @@ var postgresSettings = map[string]string{"fsync": "off", "max_connections": "80"
 const clickhouseMemory = 1 << 30
 
 // starter starts an engine in a directory, for clients that connect to the proxy.
-type starter func(ctx context.Context, o embedded.EngineOptions, link *proxy.Proxy) (*Engine, error)
+type starter func(ctx context.Context, o engine.Options, link *proxy.Proxy) (*Engine, error)
 
 // starters returns the starters of the configured engines, by name.
 func (env *Environment) starters() map[string]starter {
-	child := func(name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error)) starter {
-		return func(ctx context.Context, o embedded.EngineOptions, link *proxy.Proxy) (*Engine, error) {
+	child := func(name string, start func(context.Context, engine.Options) (*supervisor.Process, error)) starter {
+		return func(ctx context.Context, o engine.Options, link *proxy.Proxy) (*Engine, error) {
 			p, err := start(ctx, o)
 			if err != nil {
 				return nil, err
@@ -39,8 +42,8 @@ func (env *Environment) starters() map[string]starter {
 		ClickHouse: child(ClickHouse, embedded.StartClickHouse),
 		Redis:      child(Redis, embedded.StartValkey),
 		Milvus:     child(Milvus, embedded.StartMilvus),
-		Postgres: child(Postgres, func(ctx context.Context, o embedded.EngineOptions) (*embedded.Process, error) {
-			return embedded.StartPostgres(ctx, embedded.PostgresOptions{EngineOptions: o, Settings: postgresSettings})
+		Postgres: child(Postgres, func(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
+			return embedded.StartPostgres(ctx, embedded.PostgresOptions{Options: o, Settings: postgresSettings})
 		}),
 		Kafka: env.startBroker,
 	}
@@ -48,9 +51,9 @@ func (env *Environment) starters() map[string]starter {
 		all[Kafka] = env.startApache
 	}
 	if env.options.Embedder {
-		all[Embedder] = child(Embedder, func(ctx context.Context, o embedded.EngineOptions) (*embedded.Process, error) {
+		all[Embedder] = child(Embedder, func(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
 			return embedded.StartEmbedder(ctx, embedded.EmbedderOptions{
-				EngineOptions: o, EmbedderSettings: embedded.EmbedderSettings{Threads: 1},
+				Options: o, EmbedderSettings: embedded.EmbedderSettings{Threads: 1},
 			})
 		})
 	}
@@ -71,14 +74,14 @@ func (env *Environment) startEngines(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			engine, err := start(
-				ctx, embedded.EngineOptions{Dir: dir, LogDir: env.logs(), Logger: env.options.Log, Memory: clickhouseMemory}, link,
+			started, err := start(
+				ctx, engine.Options{Dir: dir, LogDir: env.logs(), Logger: env.options.Log, Memory: clickhouseMemory}, link,
 			)
 			if err != nil {
 				return fmt.Errorf("starting %s: %w", name, err)
 			}
-			engine.Dir, engine.Disk = dir, disk
-			env.add(engine)
+			started.Dir, started.Disk = dir, disk
+			env.add(started)
 			return nil
 		})
 	}
@@ -98,7 +101,7 @@ func (env *Environment) newProxy() (*proxy.Proxy, error) {
 }
 
 // startBroker starts the embedded Kafka in a separate process.
-func (env *Environment) startBroker(ctx context.Context, o embedded.EngineOptions, link *proxy.Proxy) (*Engine, error) {
+func (env *Environment) startBroker(ctx context.Context, o engine.Options, link *proxy.Proxy) (*Engine, error) {
 	cfg := brokerConfig{Dir: o.Dir, Advertised: link.Address(), Address: filepath.Join(o.Dir, "address")}
 	p, err := newBroker(o.Dir, filepath.Join(o.LogDir, "kafka.log"), cfg)
 	if err != nil {
@@ -119,13 +122,13 @@ func (env *Environment) startBroker(ctx context.Context, o embedded.EngineOption
 
 // startApache starts two brokers of Apache Kafka, each with a replica of every partition. Clients
 // and the other broker connect to them through proxies.
-func (env *Environment) startApache(ctx context.Context, o embedded.EngineOptions, link *proxy.Proxy) (*Engine, error) {
+func (env *Environment) startApache(ctx context.Context, o engine.Options, link *proxy.Proxy) (*Engine, error) {
 	cluster := uuid.New()
 	start := func(
-		name string, o embedded.EngineOptions, link *proxy.Proxy, joins *embedded.KafkaCluster,
-	) (*Engine, *embedded.ApacheKafka, error) {
-		p, err := embedded.StartApacheKafka(ctx, embedded.ApacheKafkaOptions{
-			EngineOptions: o, ClusterID: cluster, Joins: joins, Properties: map[string]string{
+		name string, o engine.Options, link *proxy.Proxy, joins *apachekafka.Cluster,
+	) (*Engine, *apachekafka.Broker, error) {
+		p, err := apachekafka.Start(ctx, apachekafka.Options{
+			Options: o, ClusterID: cluster, Joins: joins, Properties: map[string]string{
 				"advertised.listeners":       "PLAINTEXT://" + link.Address(),
 				"default.replication.factor": "2", "offsets.topic.replication.factor": "2",
 			},
@@ -148,8 +151,8 @@ func (env *Environment) startApache(ctx context.Context, o embedded.EngineOption
 	if err != nil {
 		return nil, errors.Join(err, controller.Stop(ctx))
 	}
-	second, _, err := start(Kafka2, embedded.EngineOptions{Dir: dir, Logger: o.Logger}, secondLink,
-		&embedded.KafkaCluster{Controller: controller.Controller(), Node: 2})
+	second, _, err := start(Kafka2, engine.Options{Dir: dir, Logger: o.Logger}, secondLink,
+		&apachekafka.Cluster{Controller: controller.Controller(), Node: 2})
 	if err != nil {
 		return nil, errors.Join(err, controller.Stop(ctx))
 	}

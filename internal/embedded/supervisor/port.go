@@ -1,4 +1,4 @@
-package embedded
+package supervisor
 
 import (
 	"context"
@@ -27,30 +27,31 @@ const portTimeout = 3 * time.Second
 // claimTimeout is how long a claim waits for the release of another one.
 const claimTimeout = 500 * time.Millisecond
 
-// maxPortAttempts is the maximum number of ports that are tried for an engine.
-const maxPortAttempts = 20
+// MaxPortAttempts is the maximum number of ports that are tried for an engine.
+const MaxPortAttempts = 20
 
-// errPortTaken reports that the port of an engine is in use.
-var errPortTaken = errors.New("its port is taken")
+// ErrPortTaken reports that the port of an engine is in use.
+var ErrPortTaken = errors.New("its port is taken")
 
-// portClaim prevents other servers on this machine from choosing the same port before
+// PortClaim prevents other servers on this machine from choosing the same port before
 // the engine listens on it. It is an abstract Unix socket, which the kernel removes when
 // the process ends.
-type portClaim struct{ listener net.Listener }
+type PortClaim struct{ listener net.Listener }
 
-// claimPort claims a free port. It returns errPortTaken if the port is in use.
-func claimPort(ctx context.Context, port int) (*portClaim, error) {
+// ClaimPort claims a free port. It returns ErrPortTaken if the port is in use.
+func ClaimPort(ctx context.Context, port int) (*PortClaim, error) {
 	listener, err := listenWithRetry("unix", "@livegraph-port-"+strconv.Itoa(port), claimTimeout)
 	if err != nil {
-		return nil, fmt.Errorf("port %d: %w: another livegraph uses it", port, errPortTaken)
+		return nil, fmt.Errorf("port %d: %w: another livegraph uses it", port, ErrPortTaken)
 	}
 	if err := waitForPort(ctx, port); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	return &portClaim{listener}, nil
+	return &PortClaim{listener}, nil
 }
 
-func (c *portClaim) release() {
+// Release allows other servers to choose the port. c may be nil.
+func (c *PortClaim) Release() {
 	if c != nil {
 		_ = c.listener.Close()
 	}
@@ -64,9 +65,15 @@ func waitForPort(ctx context.Context, port int) error {
 			return l.Close()
 		}
 		if ctx.Err() != nil || time.Now().After(deadline) {
-			return fmt.Errorf("port %d: %w: %w", port, errPortTaken, err)
+			return fmt.Errorf("port %d: %w: %w", port, ErrPortTaken, err)
 		}
 	}
+}
+
+// Listen listens on an address whose port is claimed. It retries for a short time if the address is
+// in use.
+func Listen(network, address string) (net.Listener, error) {
+	return listenWithRetry(network, address, portTimeout)
 }
 
 // listenWithRetry listens on an address that was just found free or released. It retries while
@@ -81,8 +88,8 @@ func listenWithRetry(network, address string, waitTimeout time.Duration) (net.Li
 	}
 }
 
-// randomPort returns a random port, which may be in use.
-func randomPort() (int, error) {
+// RandomPort returns a random port, which may be in use.
+func RandomPort() (int, error) {
 	n, err := rand.Int(rand.Reader, big.NewInt(lastPort-firstPort))
 	if err != nil {
 		return 0, fmt.Errorf("choosing a port: %w", err)

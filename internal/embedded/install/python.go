@@ -1,4 +1,4 @@
-package embedded
+package install
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 )
 
 // pythonNames are the interpreters to try, in this order. The packages have wheels for them.
@@ -28,7 +30,7 @@ func findPython(ctx context.Context) (string, error) {
 			continue
 		}
 		probe := exec.CommandContext(ctx, path, "-c", pythonProbe)
-		probe.Env = childEnv()
+		probe.Env = supervisor.Env()
 		out, err := probe.CombinedOutput()
 		if err == nil {
 			return path, nil

@@ -1,4 +1,6 @@
-package embedded
+// Package jars installs Java software for tests and benchmarks into the user's cache. Maven downloads
+// it, and each jar is pinned by its hash.
+package jars
 
 import (
 	"context"
@@ -13,13 +15,24 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/install"
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 )
 
-// minJavaVersion is the minimum Java version for the installed jars.
-const minJavaVersion = 17
+const (
+	// minJavaVersion is the minimum Java version for the installed jars.
+	minJavaVersion = 17
+	// markerName is the name of the file that marks checked jars.
+	markerName = "livegraph-complete.json"
+	// outputTimeout bounds the wait for the output of a Maven that was interrupted.
+	outputTimeout = 5 * time.Second
+)
 
-// JarSet is Java software for tests and benchmarks, which Maven downloads.
-type JarSet struct {
+// Set describes jars.
+type Set struct {
 	Name  string // name of its folder in the cache
 	Title string // for messages
 	POM   string // Maven project with the jars
@@ -27,70 +40,57 @@ type JarSet struct {
 	Size  string // total size, for messages
 }
 
-// Jars are the installed files of a JarSet and the Java to run them.
-type Jars struct {
+// Installation is the installed files of a Set and the Java to run them.
+type Installation struct {
 	java string // path of the java program
 	dir  string // folder of the jars
 }
 
-// InstallJars returns the jars from the user's cache. If they are missing, it runs Maven,
+// Install returns the jars from the user's cache. If they are missing, it runs Maven,
 // which downloads them. Concurrent processes wait for the one that installs. The error
-// describes what this machine lacks.
-func InstallJars(ctx context.Context, set JarSet, progress func(Event)) (*Jars, error) {
+// describes what this machine lacks. progress may be nil.
+func (set Set) Install(ctx context.Context, progress func(engine.Event)) (*Installation, error) {
 	java, err := findJava(ctx, set.Title)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(set.POM + set.Sums))
-	dir, err := cacheDir(set.Name + "-" + hex.EncodeToString(sum[:6]))
+	dir, err := install.CacheDir(set.Name + "-" + hex.EncodeToString(sum[:6]))
 	if err != nil {
 		return nil, err
 	}
-	return set.ensure(ctx, java, dir, reporter(set.Name, progress))
+	report := engine.NewReport(set.Name, progress)
+	err = install.Ensure(ctx, dir, report, func() bool { return set.complete(dir) }, func(lock *os.File) error {
+		if err := set.fetch(ctx, dir, lock, report); err != nil {
+			return err
+		}
+		return set.wrapError(os.WriteFile(filepath.Join(dir, markerName), []byte("{}\n"), 0o644))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Installation{java: java, dir: dir}, nil
 }
 
 // Command returns a Java command with options, a class and its arguments, in a directory,
-// with the environment of childEnv.
-func (j *Jars) Command(dir string, options []string, class string, args ...string) *exec.Cmd {
-	options = append(slices.Clip(options), "-cp", filepath.Join(j.dir, "*"), class)
-	cmd := exec.Command(j.java, append(options, args...)...)
-	cmd.Dir, cmd.Env = dir, childEnv()
+// with the environment of [supervisor.Env].
+func (in *Installation) Command(dir string, options []string, class string, args ...string) *exec.Cmd {
+	options = append(slices.Clip(options), "-cp", filepath.Join(in.dir, "*"), class)
+	cmd := exec.Command(in.java, append(options, args...)...)
+	cmd.Dir, cmd.Env = dir, supervisor.Env()
 	return cmd
 }
 
-// ensure returns the jars in dir. It downloads them if they are incomplete.
-func (set *JarSet) ensure(ctx context.Context, java, dir string, report func(string, int, string)) (*Jars, error) {
-	jars := &Jars{java: java, dir: dir}
-	if set.complete(dir) {
-		return jars, nil
+// wrapError wraps an error of the installation. It returns nil for nil.
+func (set Set) wrapError(err error) error {
+	if err == nil {
+		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return nil, fmt.Errorf("making a folder for %s: %w; set %s to another", set.Title, err, enginesDirVariable)
-	}
-	lock, err := lockInstallation(ctx, dir+".lock", report)
-	if err != nil {
-		return nil, err
-	}
-	defer lock.Close()
-	if set.complete(dir) { // another process has installed them meanwhile
-		return jars, nil
-	}
-	if err := set.fetch(ctx, dir, lock, report); err != nil {
-		report("failed", -1, err.Error())
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(dir, markerName), []byte("{}\n"), 0o644); err != nil {
-		return nil, set.wrapError(err)
-	}
-	report("ready", 100, dir)
-	return jars, nil
+	return fmt.Errorf("installing %s: %w", set.Title, err)
 }
 
-// wrapError wraps an error of the installation.
-func (set *JarSet) wrapError(err error) error { return fmt.Errorf("installing %s: %w", set.Title, err) }
-
 // complete reports whether dir was checked after its installation and still has all jars.
-func (set *JarSet) complete(dir string) bool {
+func (set Set) complete(dir string) bool {
 	if _, err := os.Stat(filepath.Join(dir, markerName)); err != nil {
 		return false
 	}
@@ -103,7 +103,7 @@ func (set *JarSet) complete(dir string) bool {
 }
 
 // jarNames returns the names of the jars by hash.
-func (set *JarSet) jarNames() map[string]string {
+func (set Set) jarNames() map[string]string {
 	wanted := map[string]string{}
 	for line := range strings.Lines(set.Sums) {
 		if hash, name, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
@@ -115,7 +115,7 @@ func (set *JarSet) jarNames() map[string]string {
 
 // fetch runs Maven to copy the jars into dir and checks them. Maven inherits the lock: if
 // this process is killed, no other one starts before Maven has ended.
-func (set *JarSet) fetch(ctx context.Context, dir string, lock *os.File, report func(string, int, string)) error {
+func (set Set) fetch(ctx context.Context, dir string, lock *os.File, report install.Report) error {
 	mvn, err := exec.LookPath("mvn")
 	if err != nil {
 		return set.wrapError(errors.New(
@@ -134,7 +134,7 @@ func (set *JarSet) fetch(ctx context.Context, dir string, lock *os.File, report 
 	}
 	report("installing", 0, "Maven fetches the jars, about "+set.Size)
 	cmd := exec.CommandContext(ctx, mvn, "-q", "-B", "-f", pom, "dependency:copy-dependencies", "-DoutputDirectory="+dir)
-	cmd.Env, cmd.ExtraFiles, cmd.WaitDelay = childEnv(), []*os.File{lock}, killTimeout
+	cmd.Env, cmd.ExtraFiles, cmd.WaitDelay = supervisor.Env(), []*os.File{lock}, outputTimeout
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return set.wrapError(fmt.Errorf("mvn into %s: %w: %s", dir, err, firstLine(string(out))))
 	}
@@ -142,7 +142,7 @@ func (set *JarSet) fetch(ctx context.Context, dir string, lock *os.File, report 
 }
 
 // check compares the jars in dir with the pinned hashes. Exactly these jars must exist.
-func (set *JarSet) check(dir string) error {
+func (set Set) check(dir string) error {
 	have, err := filepath.Glob(filepath.Join(dir, "*.jar"))
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func findJava(ctx context.Context, title string) (string, error) {
 		}
 	}
 	probe := exec.CommandContext(ctx, java, "-version")
-	probe.Env = childEnv()
+	probe.Env = supervisor.Env()
 	out, err := probe.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%s needs Java %d or later, and %s does not run: %w", title, minJavaVersion, java, err)

@@ -1,4 +1,4 @@
-package embedded
+package supervisor
 
 import (
 	"net"
@@ -26,17 +26,17 @@ func TestAnAddressThatCannotBeListenedOnFailsAtOnce(t *testing.T) {
 
 func TestAClaimThatIsReleasedByAnotherProcessIsAwaited(t *testing.T) {
 	port := 0
-	var claim *portClaim
+	var claim *PortClaim
 	for claim == nil {
 		var err error
-		port, err = randomPort()
+		port, err = RandomPort()
 		require.NoError(t, err)
-		claim, _ = claimPort(t.Context(), port)
+		claim, _ = ClaimPort(t.Context(), port)
 	}
-	_, err := claimPort(t.Context(), port)
-	require.ErrorIs(t, err, errPortTaken)
-	time.AfterFunc(100*time.Millisecond, claim.release)
-	again, err := claimPort(t.Context(), port)
+	_, err := ClaimPort(t.Context(), port)
+	require.ErrorIs(t, err, ErrPortTaken)
+	time.AfterFunc(100*time.Millisecond, claim.Release)
+	again, err := ClaimPort(t.Context(), port)
 	require.NoError(t, err)
-	again.release()
+	again.Release()
 }

@@ -1,4 +1,4 @@
-package embedded
+package engine
 
 import (
 	"crypto/rand"
@@ -12,12 +12,13 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 	"github.com/livegraph/livegraph/internal/platform/durable"
 )
 
-// endpoint has the port and the passwords of an engine. It is stored in the engine's
+// Endpoint has the port and the passwords of an engine. It is stored in the engine's
 // folder, with mode 0600, so that they stay the same after a restart.
-type endpoint struct {
+type Endpoint struct {
 	Port     int    `json:"port"`
 	Password string `json:"password,omitempty"`
 	// Application is the password of the application's role in Postgres, for which Password
@@ -30,8 +31,9 @@ const (
 	passwordLen  = 32
 )
 
-// readEndpoint reads the endpoint of an engine from dir.
-func readEndpoint(dir string) (ep endpoint, err error) {
+// ReadEndpoint reads the endpoint of an engine from its folder. The error is fs.ErrNotExist if the
+// engine has never been started there.
+func ReadEndpoint(dir string) (ep Endpoint, err error) {
 	path := filepath.Join(dir, endpointFile)
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -44,29 +46,30 @@ func readEndpoint(dir string) (ep endpoint, err error) {
 }
 
 // loadEndpoint reads the endpoint of an engine from dir, and creates what is missing.
-func loadEndpoint(dir string) (endpoint, error) {
-	ep, err := readEndpoint(dir)
+func loadEndpoint(dir string) (Endpoint, error) {
+	ep, err := ReadEndpoint(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return ep, err
 	}
 	stored := ep
 	if ep.Password == "" {
-		if ep.Password, err = randomPassword(passwordLen); err != nil {
+		if ep.Password, err = NewPassword(); err != nil {
 			return ep, err
 		}
 	}
 	if ep.Port == 0 {
-		if ep.Port, err = randomPort(); err != nil {
+		if ep.Port, err = supervisor.RandomPort(); err != nil {
 			return ep, err
 		}
 	}
 	if ep == stored {
 		return ep, nil
 	}
-	return ep, ep.save(dir)
+	return ep, ep.Save(dir)
 }
 
-func (ep endpoint) save(dir string) error {
+// Save writes the endpoint into the engine's folder.
+func (ep Endpoint) Save(dir string) error {
 	raw, err := json.Marshal(ep)
 	if err != nil {
 		return fmt.Errorf("writing an engine's endpoint: %w", err)
@@ -77,16 +80,16 @@ func (ep endpoint) save(dir string) error {
 	return nil
 }
 
-// address returns host:port.
-func (ep endpoint) address() string {
+// Address returns host:port.
+func (ep Endpoint) Address() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(ep.Port))
 }
 
-// randomPassword creates a password of n letters and digits, which need no quoting in URLs,
+// NewPassword creates a password of letters and digits, which need no quoting in URLs,
 // configuration files or command lines.
-func randomPassword(n int) (string, error) {
+func NewPassword() (string, error) {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-	text := make([]byte, n)
+	text := make([]byte, passwordLen)
 	for i := range text {
 		k, err := rand.Int(rand.Reader, big.NewInt(int64(len(alphabet))))
 		if err != nil {

@@ -1,6 +1,10 @@
-package embedded
+package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/livegraph/livegraph/internal/embedded/install"
+)
 
 // Event is the progress of an engine's start.
 type Event struct {
@@ -11,9 +15,9 @@ type Event struct {
 	Detail  string        // one line for the user; may be empty
 }
 
-// reporter returns a function that sends the events of an engine to progress, which may
+// NewReport returns a function that sends the events of an engine to progress, which may
 // be nil.
-func reporter(engine string, progress func(Event)) func(phase string, percent int, detail string) {
+func NewReport(engine string, progress func(Event)) install.Report {
 	start := time.Now()
 	return func(phase string, percent int, detail string) {
 		if progress != nil {
