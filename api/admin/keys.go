@@ -183,9 +183,8 @@ func (a *Admin) createKey(w http.ResponseWriter, r *http.Request) error {
 	if spec.Mode, err = a.keyMode(r, spec.Workspaces); err != nil {
 		return err
 	}
-	text := apikey.Generate(spec.Mode)
-	spec.Hash, spec.Display, spec.CreatedBy = text.Hash(), text.Display(), request.RequesterOf(r.Context())
-	created, err := a.deps.Keys.CreateKey(r.Context(), spec)
+	spec.CreatedBy = request.RequesterOf(r.Context())
+	created, text, err := keyadmin.Create(r.Context(), a.deps.Keys, spec)
 	if err != nil {
 		return err
 	}
@@ -289,14 +288,7 @@ func (a *Admin) rollKey(w http.ResponseWriter, r *http.Request) error {
 		}
 		grace = time.Duration(*body.GraceSeconds) * time.Second
 	}
-	old, err := a.deps.Keys.KeyByID(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	text := apikey.Generate(old.Mode)
-	created, err := a.deps.Keys.RollKey(
-		r.Context(), id, text.Hash(), text.Display(), request.RequesterOf(r.Context()), grace,
-	)
+	created, text, err := keyadmin.Roll(r.Context(), a.deps.Keys, id, request.RequesterOf(r.Context()), grace)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/internal/services/keyadmin"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
@@ -159,13 +160,12 @@ func (s *Server) NewKey(t testing.TB, workspaces []uuid.UUID, scopes ...request.
 // AddKey creates the key with a new text and the scopes, and returns the text and the stored key.
 func (s *Server) AddKey(t testing.TB, spec access.NewKey, scopes ...request.Scope) (string, access.Key) {
 	t.Helper()
-	text := apikey.Generate(spec.Mode)
-	spec.Hash, spec.Display, spec.Name, spec.CreatedBy = text.Hash(), text.Display(), t.Name(), "test"
+	spec.Name, spec.CreatedBy = t.Name(), "test"
 	spec.Scopes = []string{}
 	for _, scope := range scopes {
 		spec.Scopes = append(spec.Scopes, string(scope))
 	}
-	key, err := s.DB.CreateKey(t.Context(), spec)
+	key, text, err := keyadmin.Create(t.Context(), s.DB, spec)
 	require.NoError(t, err)
 	return text.Reveal(), key
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/plural"
+	"github.com/livegraph/livegraph/internal/services/keyadmin"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
@@ -166,10 +167,9 @@ func benchWorkspace(ctx context.Context, db *stores.DB, dest *load.Target) (func
 		return nil, err
 	}
 	remove := func(ctx context.Context) error { return db.DeleteWorkspace(ctx, w.ID, reply.NewRequestID()) }
-	text := apikey.Generate(w.Mode)
 	expires := time.Now().Add(benchKeyLifetime)
-	key, err := db.CreateKey(ctx, access.NewKey{
-		Hash: text.Hash(), Display: text.Display(), Name: "bench", Mode: w.Mode,
+	key, text, err := keyadmin.Create(ctx, db, access.NewKey{
+		Name: "bench", Mode: w.Mode,
 		Scopes: []string{"read:livedata", "write:livedata"}, Workspaces: []uuid.UUID{w.ID},
 		CreatedBy: trail.Author, ExpiresAt: &expires,
 	})

@@ -15,8 +15,8 @@ import (
 	"github.com/livegraph/livegraph/internal/app/client"
 	"github.com/livegraph/livegraph/internal/app/graphfile"
 	"github.com/livegraph/livegraph/internal/app/output"
-	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/plural"
+	"github.com/livegraph/livegraph/internal/services/keyadmin"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
@@ -149,10 +149,9 @@ func (c *ImportCmd) withClient(
 		return err
 	}
 	defer api.Close()
-	text := apikey.Generate(mode)
 	expires := time.Now().Add(importKeyLifetime)
-	key, err := db.CreateKey(ctx, access.NewKey{
-		Hash: text.Hash(), Display: text.Display(), Name: "import", Mode: mode,
+	key, text, err := keyadmin.Create(ctx, db, access.NewKey{
+		Name: "import", Mode: mode,
 		Scopes:     []string{"read:nodes", "write:nodes", "read:edges", "write:edges"},
 		Workspaces: []uuid.UUID{workspace}, CreatedBy: trail.Author, ExpiresAt: &expires,
 	})

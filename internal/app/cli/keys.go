@@ -55,16 +55,14 @@ func (c *KeysCreateCmd) Run(ctx context.Context, out *output.Writer) error {
 		if err != nil {
 			return err
 		}
-		text := apikey.Generate(mode)
 		spec := access.NewKey{
-			Hash: text.Hash(), Display: text.Display(), Name: c.Name, Mode: mode, Scopes: scopes,
-			Workspaces: c.Workspace, CreatedBy: trail.Author,
+			Name: c.Name, Mode: mode, Scopes: scopes, Workspaces: c.Workspace, CreatedBy: trail.Author,
 		}
 		if c.Expires > 0 {
 			end := time.Now().Add(time.Duration(c.Expires))
 			spec.ExpiresAt = &end
 		}
-		key, err := db.CreateKey(ctx, spec)
+		key, text, err := keyadmin.Create(ctx, db, spec)
 		if err != nil {
 			return err
 		}
@@ -165,12 +163,7 @@ type KeysRollCmd struct {
 // text.
 func (c *KeysRollCmd) Run(ctx context.Context, out *output.Writer) error {
 	return c.WithPostgres(ctx, func(db *stores.DB) error {
-		old, err := db.KeyByID(ctx, c.ID)
-		if err != nil {
-			return err
-		}
-		text := apikey.Generate(old.Mode)
-		key, err := db.RollKey(ctx, c.ID, text.Hash(), text.Display(), trail.Author, time.Duration(c.Grace))
+		key, text, err := keyadmin.Roll(ctx, db, c.ID, trail.Author, time.Duration(c.Grace))
 		if err != nil {
 			return err
 		}
