@@ -17,7 +17,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// keyLifetime is the lifetime of the demo's keys. The demo creates a new key before the old one expires.
+// keyLifetime is the lifetime of the demo's keys. The demo creates a new key when the old one has expired.
 const keyLifetime = 24 * time.Hour
 
 // OpenDeps returns the dependencies of the demo. The zero workspace means that of the first
@@ -32,13 +32,16 @@ func OpenDeps(
 		}
 		workspace = record.WorkspaceID
 	}
-	client, httpErr := client.Local(server)
-	if httpErr != nil {
-		return Deps{}, httpErr
+	transport, transportErr := client.LocalTransport(server)
+	if transportErr != nil {
+		return Deps{}, transportErr
 	}
 	deps := Deps{
-		BaseURL: server.URL, HTTP: client, CACert: server.CACert, Workspace: workspace, Out: out.Writer,
-		NewKey: func(ctx context.Context) (string, time.Time, error) { return newKey(ctx, db, workspace) },
+		BaseURL: server.URL, CACert: server.CACert, Workspace: workspace, Out: out.Writer,
+		NewKey: func(ctx context.Context) (string, error) { return newKey(ctx, db, workspace) },
+	}
+	if transport != nil {
+		deps.Transport = transport
 	}
 	if err == nil && record.WorkspaceID == workspace {
 		path, err := filepath.Abs(firstrun.Path(dataDir))
@@ -52,13 +55,13 @@ func OpenDeps(
 
 // newKey creates a key for the demo that may read and write live data and the graph, and
 // that expires.
-func newKey(ctx context.Context, db *stores.DB, workspace uuid.UUID) (string, time.Time, error) {
+func newKey(ctx context.Context, db *stores.DB, workspace uuid.UUID) (string, error) {
 	found, err := db.WorkspacesByID(ctx, []uuid.UUID{workspace})
 	if err != nil {
-		return "", time.Time{}, err
+		return "", err
 	}
 	if len(found) == 0 {
-		return "", time.Time{}, fmt.Errorf("there is no workspace %s", workspace)
+		return "", fmt.Errorf("there is no workspace %s", workspace)
 	}
 	key := apikey.Generate(found[0].Mode)
 	expires := time.Now().Add(keyLifetime)
@@ -68,7 +71,7 @@ func newKey(ctx context.Context, db *stores.DB, workspace uuid.UUID) (string, ti
 		Workspaces: []uuid.UUID{workspace},
 		CreatedBy:  "demo", ExpiresAt: &expires,
 	})
-	return key.Reveal(), expires, err
+	return key.Reveal(), err
 }
 
 // firstRunKeyCommand returns a shell command that prints the key in a first-run.json. It
