@@ -49,13 +49,11 @@ type Options struct {
 type Deps struct {
 	BaseURL   string
 	Transport http.RoundTripper // nil: the default
-	CACert    string            // file of the certificate that the printed commands trust; empty: none
+	DataDir   string            // of the server, for printed commands
 	Workspace uuid.UUID
 	// NewKey creates a key that may read and write live data, nodes and edges.
 	NewKey func(ctx context.Context) (string, error)
-	// KeyCommand is a shell command that prints a key of the workspace, for printed commands. May be empty.
-	KeyCommand string
-	Out        io.Writer
+	Out    io.Writer
 }
 
 // session is one run of the demo.
@@ -176,7 +174,7 @@ func (s *session) backfill(ctx context.Context, c *client.Client, station *weath
 // live measures, sends and shows until ctx ends.
 func (s *session) live(ctx context.Context) error {
 	s.sampler.Sample(ctx, time.Now()) // the base of rates
-	publisher, graph := &publisher{session: s, reading: s.client.RetryUntil(visibleTimeout)}, newGraphUpdater(s)
+	publisher, graph := &publisher{session: s}, newGraphUpdater(s)
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return publisher.run(running) })
 	for _, part := range []func(context.Context){s.measure, graph.run, s.show} {
@@ -185,7 +183,7 @@ func (s *session) live(ctx context.Context) error {
 	err := group.Wait()
 	s.display.close()
 	last := s.current()
-	s.announce(&last)
+	s.announced.Do(func() { s.note(s.hints(last.graph.host)) })
 	s.note(last.summary() + " What it sent stays.")
 	return err
 }
@@ -221,7 +219,7 @@ func (s *session) show(ctx context.Context) {
 	for sleep.For(ctx, refreshInterval) {
 		st := s.current()
 		if len(st.visible) > 0 && st.graph.host != "" || st.up > announceAfter {
-			s.announce(&st)
+			s.announced.Do(func() { s.note(s.hints(st.graph.host)) })
 		}
 		s.display.refresh(&st)
 	}
@@ -240,17 +238,6 @@ func (s *session) current() status {
 	st := s.status
 	st.up = time.Since(s.began)
 	return st
-}
-
-// announce prints commands to try, once.
-func (s *session) announce(st *status) {
-	s.announced.Do(func() {
-		h := hints{
-			address: strings.TrimRight(s.deps.BaseURL, "/"), workspace: s.deps.Workspace, caCert: s.deps.CACert,
-			cpu: machine.HostName() + "/cpu", history: s.stations != nil, host: st.graph.host, keyCommand: s.deps.KeyCommand,
-		}
-		s.note(h.text())
-	})
 }
 
 // note prints a text that stays, without control characters.

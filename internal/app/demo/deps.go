@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,32 +24,22 @@ const keyLifetime = 24 * time.Hour
 func OpenDeps(
 	db *stores.DB, dataDir string, workspace uuid.UUID, server runfile.Server, out *output.Writer,
 ) (Deps, error) {
-	record, err := firstrun.Read(dataDir)
 	if workspace == uuid.Nil {
+		record, err := firstrun.Read(dataDir)
 		if err != nil {
 			return Deps{}, fmt.Errorf("name the workspace with --workspace: %s is gone", firstrun.Path(dataDir))
 		}
 		workspace = record.WorkspaceID
 	}
-	transport, transportErr := client.LocalTransport(server)
-	if transportErr != nil {
-		return Deps{}, transportErr
-	}
 	deps := Deps{
-		BaseURL: server.URL, CACert: server.CACert, Workspace: workspace, Out: out.Writer,
+		BaseURL: server.URL, DataDir: dataDir, Workspace: workspace, Out: out.Writer,
 		NewKey: func(ctx context.Context) (string, error) { return newKey(ctx, db, workspace) },
 	}
+	transport, err := client.LocalTransport(server)
 	if transport != nil {
 		deps.Transport = transport
 	}
-	if err == nil && record.WorkspaceID == workspace {
-		path, err := filepath.Abs(firstrun.Path(dataDir))
-		if err != nil {
-			return Deps{}, err
-		}
-		deps.KeyCommand = firstRunKeyCommand(path)
-	}
-	return deps, nil
+	return deps, err
 }
 
 // newKey creates a key for the demo that may read and write live data and the graph, and
@@ -72,10 +61,4 @@ func newKey(ctx context.Context, db *stores.DB, workspace uuid.UUID) (string, er
 		CreatedBy:  "demo", ExpiresAt: &expires,
 	})
 	return key.Reveal(), err
-}
-
-// firstRunKeyCommand returns a shell command that prints the key in a first-run.json. It
-// is used in printed commands, so that they work when pasted but do not contain the key.
-func firstRunKeyCommand(path string) string {
-	return `sed -n 's/.*"adminKey" *: *"\([^"]*\)".*/\1/p' ` + output.ShellQuote(path)
 }

@@ -51,7 +51,7 @@ func TestTheMachineIsDrawnAndItsSourcesBelongToIt(t *testing.T) {
 				}
 			}
 		})
-		return all && strings.Contains(out.String(), "/neighbors")
+		return all && strings.Contains(out.String(), "graph neighbors ")
 	})
 	var ids []string
 	p.locked(func() {
@@ -74,7 +74,7 @@ func TestTheMachineIsDrawnAndItsSourcesBelongToIt(t *testing.T) {
 
 	again := &testenv.Output{}
 	runUntil(t, options, newDeps(p, again), func() bool {
-		return strings.Contains(again.String(), "/neighbors")
+		return strings.Contains(again.String(), "graph neighbors ")
 	})
 	p.locked(func() {
 		require.Subset(t, slices.Collect(maps.Keys(p.graph.nodes)), ids)

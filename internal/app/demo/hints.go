@@ -2,70 +2,39 @@ package demo
 
 import (
 	"fmt"
-	"net/url"
+	"os"
 	"strings"
 
-	"github.com/google/uuid"
-
+	"github.com/livegraph/livegraph/internal/app/demo/machine"
 	"github.com/livegraph/livegraph/internal/app/output"
 )
 
 // question is an example question whose answer requires several nodes of the demo's graph.
 const question = "which process talks over the network and is near the disk that fills up?"
 
-// hints prints commands that show what the demo did.
-type hints struct {
-	caCert     string // file that curl trusts; empty: none
-	address    string
-	workspace  uuid.UUID
-	cpu        string // name of the CPU's source
-	host       string // the machine's node; "": it is not in the graph
-	history    bool   // the weather is stored
-	keyCommand string // prints a key; empty: none does
-}
-
-// text returns the commands. Each is one line that works when pasted alone.
-func (h *hints) text() string {
+// hints returns commands that show what the demo did. Each is one line that works when pasted alone. host is the
+// machine's node, "" if it is not in the graph.
+func (s *session) hints(host string) string {
 	var b strings.Builder
 	b.WriteString("\nLook at it; each command works when pasted into a shell:\n")
-	key := "$(" + h.keyCommand + ")"
-	if h.keyCommand == "" {
-		key = "$LIVEGRAPH_API_KEY"
-		b.WriteString("\nFirst set LIVEGRAPH_API_KEY to a key of the workspace; `livegraph keys create` makes one.\n")
+	show := func(what, command string) {
+		fmt.Fprintf(&b, "\n# %s\n%s %s --data-dir %s --workspace %s\n", what, output.ShellQuote(os.Args[0]), command,
+			output.ShellQuote(s.deps.DataDir), s.deps.Workspace)
 	}
-	headers := ` -H "Authorization: Bearer ` + key + `" -H 'x-workspace-id: ` + h.workspace.String() + "'"
-	if h.caCert != "" {
-		headers += " --cacert " + output.ShellQuote(h.caCert)
+	show("the sources, and which of them are live", "sources list")
+	show("this machine's CPU over the last five minutes: mean and peak of every ten seconds", "query --source "+
+		output.ShellQuote(machine.HostName()+"/cpu")+" --metric usage_percent --from 5m --interval 10s --aggregation avg,max")
+	if len(s.stations) > 0 {
+		show("four years of Seattle's weather: coldest, mean and warmest daily high of every 30 days",
+			"query --source weather/seattle --metric temp_max --from 2012-01-01T00:00:00Z --to 2016-01-01T00:00:00Z "+
+				"--interval 30d --aggregation min,avg,max")
 	}
-	show := func(what, curl, path string, query url.Values) {
-		if len(query) > 0 {
-			path += "?" + query.Encode()
-		}
-		fmt.Fprintf(&b, "\n# %s\n%s%s %s\n", what, curl, headers, output.ShellQuote(h.address+path))
-	}
-	show("the sources: what is measured, in which units, and which of them are live", "curl -sS",
-		"/api/live-data/sources", url.Values{"limit": {"100"}})
-	show("this machine's CPU over the last five minutes: mean and peak of every ten seconds", "curl -sS",
-		"/api/live-data/query", url.Values{
-			"source": {h.cpu}, "metric": {"usage_percent"}, "from": {"-5m"}, "interval": {"10s"}, "aggregation": {"avg,max"},
-		})
-	if h.history {
-		show("four years of Seattle's weather, real measurements: coldest, mean and warmest daily high of every 30 days",
-			"curl -sS", "/api/live-data/query", url.Values{
-				"source": {"weather/seattle"}, "metric": {"temp_max"}, "from": {"2012-01-01T00:00:00Z"},
-				"to": {"2016-01-01T00:00:00Z"}, "interval": {"30d"}, "aggregation": {"min,avg,max"},
-			})
-	}
-	if h.host != "" {
-		show("this machine in the graph: its parts, what runs on it, and how they are connected", "curl -sS",
-			"/api/queries/nodes/"+h.host+"/neighbors", url.Values{"depth": {"1"}, "limit": {"100"}})
-		search := `{"query":"` + question + `","entityTypes":["process","object"],"limit":5}`
+	if host != "" {
+		show("this machine in the graph: its parts and what runs on it", "graph neighbors "+host)
 		show("a search by words, meaning and the graph; ask in words of your own",
-			"curl -sS -H 'Content-Type: application/json' -d "+output.ShellQuote(search), "/api/rag/hybrid-search", nil)
+			"search --hybrid --entity-type process,object --limit 5 "+output.ShellQuote(question))
 	}
-	// Indented, unlike the commands: it does not end by itself.
-	show("the CPU's points as they arrive, until Ctrl-C", "  curl -NsS", "/api/live-data/stream",
-		url.Values{"source": {h.cpu}})
-	fmt.Fprintf(&b, "\nAll of the interface, to read in a browser: %s/api/docs\n", h.address)
+	address := strings.TrimRight(s.deps.BaseURL, "/")
+	fmt.Fprintf(&b, "\nIn a browser: the API at %s/api/docs, the admin UI at %s/admin\n", address, address)
 	return b.String()
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/livegraph/livegraph/internal/app/client"
 	"github.com/livegraph/livegraph/internal/app/demo/machine"
-	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestTheQueueIsBoundedAndCounted(t *testing.T) {
@@ -123,24 +122,11 @@ func TestTheViewShowsTheNewestRound(t *testing.T) {
 }
 
 func TestCommandsSurviveOddNames(t *testing.T) {
-	l := hints{
-		address: "http://127.0.0.1:8080", workspace: uuid.Nil, cpu: "it's a host/cpu", keyCommand: "echo k",
-		caCert: "/it's a file",
-	}
-	text := l.text()
-	require.Contains(t, text, "source=it%27s+a+host%2Fcpu")
-	require.Contains(t, text, `--cacert '/it'\''s a file'`)
-	require.Contains(t, text, `Bearer $(echo k)"`)
-	require.Regexp(t, `(?m)^  curl -NsS .*/api/live-data/stream\?`, text)
+	s := &session{deps: Deps{BaseURL: "http://127.0.0.1:8080/", DataDir: "it's a folder"}}
+	text := s.hints("")
+	require.Contains(t, text, `sources list --data-dir 'it'\''s a folder' --workspace `+uuid.Nil.String())
+	require.Contains(t, text, "http://127.0.0.1:8080/admin")
 	require.NotContains(t, text, "weather", "there is no history")
-	require.NotContains(t, text, "neighbors", "there is no graph")
-}
-
-func TestWithoutACommandTheKeyIsAVariable(t *testing.T) {
-	p, out := newFakeServer(t), &testenv.Output{}
-	deps := newDeps(p, out)
-	deps.KeyCommand = ""
-	require.NoError(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond, Duration: time.Second}, deps))
-	require.Contains(t, out.String(), "First set LIVEGRAPH_API_KEY")
-	require.Contains(t, out.String(), `-H "Authorization: Bearer $LIVEGRAPH_API_KEY"`)
+	require.NotContains(t, text, "graph neighbors", "there is no graph")
+	require.Contains(t, s.hints("some-node"), "graph neighbors some-node --data-dir")
 }

@@ -20,7 +20,6 @@ const (
 // publisher sends the rounds of the queue, one a request, and measures when they become visible.
 type publisher struct {
 	*session
-	reading   *client.Client
 	checkedAt time.Time         // of the sources; zero: never
 	nodeOf    map[string]string // of the sources when they were checked
 	refusal   string            // of the last points that were refused
@@ -105,7 +104,7 @@ func (p *publisher) checkSources(ctx context.Context) error {
 // awaitVisible measures the time until queries return the points of a checkpoint.
 func (p *publisher) awaitVisible(ctx context.Context, checkpoint string) {
 	began := time.Now()
-	err := p.reading.WaitVisible(ctx, checkpoint)
+	err := p.client.RetryUntil(visibleTimeout).WaitVisible(ctx, checkpoint)
 	p.update(func(st *status) {
 		if err != nil {
 			st.trouble = "waiting until the points are visible: " + publicText(err)

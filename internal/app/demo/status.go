@@ -139,9 +139,6 @@ func busiest(round []client.Point) []program {
 	})
 }
 
-// rate returns the points sent per second.
-func (s *status) rate() float64 { return float64(s.sent) / max(1, s.up.Seconds()) }
-
 // render renders the status in at most height lines of at most width characters.
 func (s *status) render(width, height int) []string {
 	title := "Livegraph demo  " + s.address + "  up " + duration(s.up) + "  (Ctrl-C ends it)"
@@ -173,7 +170,8 @@ func (s *status) table() (lines []string) {
 	row := func(label string, fields ...string) {
 		lines = append(lines, fmt.Sprintf("%-9s%s", label, strings.Join(fields, "   ")))
 	}
-	row("points", thousands(s.sent)+" sent", fmt.Sprintf("%.0f/s", s.rate()), thousands(s.waiting)+" waiting",
+	rate := float64(s.sent) / max(1, s.up.Seconds())
+	row("points", thousands(s.sent)+" sent", fmt.Sprintf("%.0f/s", rate), thousands(s.waiting)+" waiting",
 		thousands(s.rejected)+" rejected", thousands(s.dropped)+" dropped")
 	for _, l := range []struct {
 		label, what string

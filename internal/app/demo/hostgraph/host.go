@@ -172,7 +172,7 @@ func (d *stateBuilder) network(i *machine.Inventory) {
 }
 
 // processes adds users and programs first, because processes refer to them, and edges last.
-func (d *stateBuilder) processes(running []machine.Process) {
+func (d *stateBuilder) processes(running []*machine.Process) {
 	byPID := make(map[int32]string, len(running))
 	for _, p := range running {
 		user, program := "user/"+p.User, "program/"+p.Program
@@ -212,7 +212,7 @@ func (d *stateBuilder) processes(running []machine.Process) {
 	}
 }
 
-func processFacts(p machine.Process) []string {
+func processFacts(p *machine.Process) []string {
 	facts := []string{about(p.Program)}
 	if p.User != "" {
 		facts = append(facts, "started by user "+p.User)

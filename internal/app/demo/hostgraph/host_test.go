@@ -34,7 +34,7 @@ func lathe() *machine.Inventory {
 		Interfaces: []net.InterfaceStat{
 			{Name: "lo", Addrs: []net.InterfaceAddr{{Addr: "127.0.0.1/8"}}, Flags: []string{"up", "loopback"}},
 		},
-		Processes: []machine.Process{
+		Processes: []*machine.Process{
 			{
 				PID: 1, Name: "systemd", Program: "systemd", User: "root", Executable: "/sbin/init", Started: started,
 			},
@@ -123,7 +123,7 @@ func TestEverySourceOfTheMachineHasANodeInItsState(t *testing.T) {
 }
 
 func TestOddNamesAreMadePrintable(t *testing.T) {
-	p := Host("lathe-7", &machine.Inventory{Processes: []machine.Process{
+	p := Host("lathe-7", &machine.Inventory{Processes: []*machine.Process{
 		{PID: 1, Name: "bad\x1b\xff", Program: "bad", User: "\xfe", Executable: "/bad\x00"},
 	}})
 	n := find(t, p, "process/1/-62135596800")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shirou/gopsutil/v4/disk"
+	"golang.org/x/sync/singleflight"
 )
 
 // mountTimeout bounds the wait for the file systems: one that does not answer blocks its reader in the kernel.
@@ -23,29 +24,16 @@ type Mount struct {
 
 // mountReader reads the mounted file systems without being blocked by them.
 type mountReader struct {
-	reading chan mountResult // of the reading in progress; nil: none
-}
-
-type mountResult struct {
-	mounts []Mount
-	err    error
+	readings singleflight.Group
 }
 
 // read returns an error if the file systems do not answer within mountTimeout. It does not start another reading
 // before the last one ended.
 func (r *mountReader) read(ctx context.Context) ([]Mount, error) {
-	if r.reading == nil {
-		reading := make(chan mountResult, 1)
-		r.reading = reading
-		go func() {
-			mounts, err := readMounts(context.WithoutCancel(ctx))
-			reading <- mountResult{mounts, err}
-		}()
-	}
 	select {
-	case result := <-r.reading:
-		r.reading = nil
-		return result.mounts, result.err
+	case result := <-r.readings.DoChan("", func() (any, error) { return readMounts(context.WithoutCancel(ctx)) }):
+		mounts, _ := result.Val.([]Mount)
+		return mounts, result.Err
 	case <-time.After(mountTimeout):
 		return nil, errors.New("a file system does not answer")
 	}

@@ -31,7 +31,7 @@ type Inventory struct {
 	Devices    map[string]string // the disk of a partition, by the partition's name; "" for a disk
 	Mounts     []Mount
 	Interfaces []net.InterfaceStat // without those of container engines
-	Processes  []Process           // oldest first
+	Processes  []*Process          // oldest first; a later survey changes them
 }
 
 // Process is a running program.
@@ -73,9 +73,7 @@ func (s *Surveyor) Survey(ctx context.Context) (Inventory, error) {
 		s.partsReadAt = time.Now()
 	}
 	i := s.parts
-	for _, p := range listed {
-		i.Processes = append(i.Processes, *p)
-	}
+	i.Processes = listed
 	return i, nil
 }
 
@@ -195,13 +193,13 @@ func (s *Surveyor) readConnections(ctx context.Context, listed []*Process) {
 	}
 }
 
-// insert returns a sorted list with the value. It does not change the list, which an inventory may contain.
+// insert returns a sorted list with the value.
 func insert[T cmp.Ordered](sorted []T, value T) []T {
 	i, found := slices.BinarySearch(sorted, value)
 	if found {
 		return sorted
 	}
-	return slices.Insert(slices.Clip(sorted), i, value)
+	return slices.Insert(sorted, i, value)
 }
 
 func loopback(address string) bool {
