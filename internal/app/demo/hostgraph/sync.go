@@ -23,8 +23,6 @@ import (
 const (
 	// readInterval is the time after which the graph is read again, because others may have changed it.
 	readInterval = 5 * time.Minute
-	// rereadInterval is that time after a refusal: the graph is not as it was read, or the workspace is full.
-	rereadInterval = 30 * time.Second
 
 	managedBy = "managedBy" // property with the owner, on nodes and edges
 	keyName   = "key"       // property with a node's key
@@ -63,9 +61,14 @@ type server interface {
 type Syncer struct {
 	server server
 	owner  string
-	readAt time.Time              // when nodes and edges are to be read again; zero: now
-	nodes  map[string]client.Node // by key, as last known
-	edges  map[link]uuid.UUID
+	readAt time.Time // when the graph was read; zero: it has to be read
+	graph  graph     // as last known
+}
+
+// graph is an owner's part of the graph.
+type graph struct {
+	nodes map[string]client.Node // by key
+	edges map[link]uuid.UUID
 }
 
 type link struct {
@@ -80,161 +83,136 @@ func NewSyncer(s *client.Client, owner string) *Syncer { return &Syncer{server: 
 type Report struct {
 	Nodes, Edges int // that exist
 	Applied      int // commands
-	Refused      int // commands; the next Sync retries them
 }
 
 // ID returns the id of the node with a key, "" if there is none.
 func (s *Syncer) ID(key string) string {
-	if n, ok := s.nodes[key]; ok {
+	if n, ok := s.graph.nodes[key]; ok {
 		return n.ID.String()
 	}
 	return ""
 }
 
-// Sync makes the graph equal to the desired state. If it fails, the changes until then remain and the next Sync
-// continues.
+// Sync makes the graph equal to the desired state. If it fails, or commands are refused, the changes until then remain
+// and the next Sync continues.
 func (s *Syncer) Sync(ctx context.Context, desired State) (r Report, err error) {
-	defer func() { r.Nodes, r.Edges = len(s.nodes), len(s.edges) }()
-	if time.Now().After(s.readAt) {
+	defer func() { r.Nodes, r.Edges = len(s.graph.nodes), len(s.graph.edges) }()
+	if time.Since(s.readAt) > readInterval {
 		if err := s.read(ctx); err != nil {
 			return r, fmt.Errorf("reading the graph: %w", err)
 		}
-		s.readAt = time.Now().Add(readInterval)
 	}
-	for batch := range slices.Chunk(s.diff(desired), client.MaxBatch) {
-		commands := make([]client.Command, len(batch))
-		for i, step := range batch {
-			commands[i] = step.command
-		}
-		answer, err := s.server.Batch(ctx, commands, false)
+	read := s.readAt
+	s.readAt = time.Time{} // until it is known that all commands were applied
+	commands, next := s.diff(desired)
+	for batch := range slices.Chunk(commands, client.MaxBatch) {
+		answer, err := s.server.Batch(ctx, batch, false)
 		if err != nil {
-			s.readAt = time.Time{} // it may have been applied
 			return r, fmt.Errorf("writing the graph: %w", err)
 		}
-		for i, result := range answer.Results {
-			if result.Err != nil {
-				r.Refused++
-				continue
+		for _, result := range answer.Results {
+			if result.Err == nil {
+				r.Applied++
+			} else {
+				err = result.Err
 			}
-			batch[i].applied()
-			r.Applied++
+		}
+		if err != nil {
+			return r, fmt.Errorf("writing the graph: %w", err)
 		}
 	}
-	if soon := time.Now().Add(rereadInterval); r.Refused > 0 && soon.Before(s.readAt) {
-		s.readAt = soon
-	}
+	s.graph, s.readAt = next, read
 	return r, nil
 }
 
 // read reads the owner's part of the graph.
 func (s *Syncer) read(ctx context.Context) error {
-	nodes, edges := map[string]client.Node{}, map[link]uuid.UUID{}
+	g := graph{map[string]client.Node{}, map[link]uuid.UUID{}}
 	filter := client.Filter{Properties: map[string]string{managedBy: s.owner}}
 	err := s.server.EachNode(ctx, filter, func(n client.Node) error {
 		key := textOf(n.Properties[keyName])
-		if _, duplicate := nodes[key]; duplicate {
+		if _, duplicate := g.nodes[key]; duplicate {
 			key = n.ID.String() // no desired node has this key, so it is deleted
 		}
-		nodes[key] = n
+		g.nodes[key] = n
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	err = s.server.EachEdge(ctx, filter, func(e client.Edge) error {
-		edges[link{e.SourceID, e.TargetID, e.RelationType}] = e.ID
+		g.edges[link{e.SourceID, e.TargetID, e.RelationType}] = e.ID
 		return nil
 	})
 	if err == nil {
-		s.nodes, s.edges = nodes, edges
+		s.graph, s.readAt = g, time.Now()
 	}
 	return err
 }
 
-// step is a command; applied is called when it was applied.
-type step struct {
-	command client.Command
-	applied func()
-}
-
-// diff returns the commands that make the graph equal to the desired state: first deletions, then nodes, then edges.
-func (s *Syncer) diff(desired State) []step {
-	ids := make(map[string]uuid.UUID, len(desired.Nodes))
-	kept := make(map[uuid.UUID]bool, len(desired.Nodes)) // nodes that exist and are desired
-	var nodes, edges []step
+// diff returns the commands that make the graph equal to the desired state, and the graph after them. Deletions are
+// first, then nodes, then edges.
+func (s *Syncer) diff(desired State) (commands []client.Command, next graph) {
+	next = graph{map[string]client.Node{}, map[link]uuid.UUID{}}
+	var creations []client.Command
+	exist := map[uuid.UUID]bool{}
 	for _, n := range desired.Nodes {
-		current, exists := s.nodes[n.Key]
-		if !exists {
-			// Random, because the id of a deleted node cannot be used again.
-			current.ID = uuid.New()
-		}
-		ids[n.Key], kept[current.ID] = current.ID, exists
-		nodes = append(nodes, s.upsert(n, current, exists)...)
+		node, changes := s.upsert(n)
+		next.nodes[n.Key], exist[node.ID] = node, true
+		creations = append(creations, changes...)
 	}
-	wanted := make(map[link]bool, len(desired.Edges))
 	for _, e := range desired.Edges {
-		l := link{ids[e.Source], ids[e.Target], e.Relation}
-		wanted[l] = true
-		if _, exists := s.edges[l]; exists {
-			continue
+		l := link{next.nodes[e.Source].ID, next.nodes[e.Target].ID, e.Relation}
+		id, exists := s.graph.edges[l]
+		if !exists {
+			id = uuid.New()
+			creations = append(creations, client.Command{Type: client.CreateEdge, Payload: client.NewEdge{
+				ID: id, SourceID: l.source, TargetID: l.target, RelationType: l.relation,
+				Properties: client.Properties{managedBy: encode(s.owner)},
+			}})
 		}
-		payload := client.NewEdge{
-			ID: uuid.New(), SourceID: l.source, TargetID: l.target, RelationType: l.relation,
-			Properties: client.Properties{managedBy: encode(s.owner)},
-		}
-		edges = append(edges, step{
-			client.Command{Type: client.CreateEdge, Payload: payload}, func() { s.edges[l] = payload.ID },
-		})
+		next.edges[l] = id
 	}
-	return slices.Concat(s.deletions(kept, wanted), nodes, edges)
+	for l, id := range s.graph.edges {
+		if _, stays := next.edges[l]; !stays && exist[l.source] && exist[l.target] { // otherwise its node is deleted
+			commands = append(commands, client.Command{Type: client.DeleteEdge, Payload: client.Resource{ID: id}})
+		}
+	}
+	for _, n := range s.graph.nodes {
+		if !exist[n.ID] {
+			commands = append(commands, client.Command{Type: client.DeleteNode, Payload: client.Resource{ID: n.ID}})
+		}
+	}
+	return append(commands, creations...), next
 }
 
-// upsert returns the command that creates or updates a node, or none if the node is up to date.
-func (s *Syncer) upsert(n Node, current client.Node, exists bool) []step {
-	properties := client.Properties{}
-	maps.Copy(properties, current.Properties)
+// upsert returns a desired node as it will be, and the command that creates or updates it, or none if it is up to date.
+func (s *Syncer) upsert(n Node) (node client.Node, commands []client.Command) {
+	node, exists := s.graph.nodes[n.Key]
+	current := node.Properties
 	patch := client.Properties{managedBy: encode(s.owner), keyName: encode(n.Key)}
 	for name, value := range n.Properties {
 		patch[name] = encode(value)
 	}
-	maps.Copy(properties, patch)
-	maps.DeleteFunc(properties, func(_ string, value jsontext.Value) bool { return string(value) == "null" })
-	if exists && maps.EqualFunc(properties, current.Properties, equalJSON) && current.Name == n.Name &&
-		current.EntityType == n.EntityType && current.Description != nil && *current.Description == n.Description {
-		return nil
+	node.Properties = client.Properties{}
+	maps.Copy(node.Properties, current)
+	maps.Copy(node.Properties, patch)
+	maps.DeleteFunc(node.Properties, func(_ string, value jsontext.Value) bool { return string(value) == "null" })
+	same := node.Name == n.Name && node.EntityType == n.EntityType && node.Description != nil &&
+		*node.Description == n.Description && maps.EqualFunc(node.Properties, current, equalJSON)
+	if exists && same {
+		return node, nil
 	}
-	command := client.Command{Type: client.UpdateNode, Payload: client.NodePatch{
-		ID: current.ID, Name: &n.Name, EntityType: &n.EntityType, Description: &n.Description, Properties: patch,
-	}}
-	if !exists {
-		command = client.Command{Type: client.CreateNode, Payload: client.NewNode{
-			ID: current.ID, Name: n.Name, EntityType: n.EntityType, Description: &n.Description, Properties: properties,
-		}}
+	node.Name, node.EntityType, node.Description = n.Name, n.EntityType, &n.Description
+	if exists {
+		return node, []client.Command{{Type: client.UpdateNode, Payload: client.NodePatch{
+			ID: node.ID, Name: &n.Name, EntityType: &n.EntityType, Description: &n.Description, Properties: patch,
+		}}}
 	}
-	current.Name, current.EntityType, current.Description = n.Name, n.EntityType, &n.Description
-	current.Properties = properties
-	return []step{{command, func() { s.nodes[n.Key] = current }}}
-}
-
-// deletions returns the deletions of edges and nodes; a node's edges are deleted with it.
-func (s *Syncer) deletions(kept map[uuid.UUID]bool, wanted map[link]bool) (steps []step) {
-	deletion := func(kind string, id uuid.UUID, applied func()) {
-		steps = append(steps, step{client.Command{Type: kind, Payload: client.Resource{ID: id}}, applied})
-	}
-	for l, id := range s.edges {
-		if !wanted[l] && kept[l.source] && kept[l.target] {
-			deletion(client.DeleteEdge, id, func() { delete(s.edges, l) })
-		}
-	}
-	for key, n := range s.nodes {
-		if !kept[n.ID] {
-			deletion(client.DeleteNode, n.ID, func() {
-				delete(s.nodes, key)
-				maps.DeleteFunc(s.edges, func(l link, _ uuid.UUID) bool { return l.source == n.ID || l.target == n.ID })
-			})
-		}
-	}
-	return steps
+	node.ID = uuid.New() // random, because the id of a deleted node cannot be used again
+	return node, []client.Command{{Type: client.CreateNode, Payload: client.NewNode{
+		ID: node.ID, Name: n.Name, EntityType: n.EntityType, Description: &n.Description, Properties: node.Properties,
+	}}}
 }
 
 func textOf(value jsontext.Value) string {

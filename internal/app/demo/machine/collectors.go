@@ -93,8 +93,8 @@ func readCPU(ctx context.Context, into *readings) error {
 		into.rate("system_percent", "", "", core, c.System+c.Irq+c.Softirq, all)
 		into.rate("iowait_percent", "", "", core, c.Iowait, all)
 	}
-	for i := range into.values { // the kernel counts in ticks, so that a round may contain one too many
-		into.values[i].Value = min(into.values[i].Value, 100)
+	for series, value := range into.values { // the kernel counts in ticks, so that a round may contain one too many
+		into.values[series] = min(value, 100)
 	}
 	return nil
 }

@@ -34,21 +34,23 @@ type collector struct {
 	notBefore time.Time // the next call of read
 }
 
+// series identifies a value within a source. Without a tag, tag and key are "".
+type series struct{ metric, tag, key string }
+
 // readings are the values of one round of a collector, and its state between rounds.
 type readings struct {
-	values           []client.Point // without source and time
-	index            map[string]int
+	values           map[series]float64
 	keys             map[string]bool
 	before, counters map[string]float64
 	last, now        time.Time
 }
 
 func (r *readings) begin(now time.Time) {
-	r.values, r.index = nil, map[string]int{}
+	r.values = map[series]float64{}
 	r.before, r.counters, r.last, r.now = r.counters, map[string]float64{}, r.now, now
 }
 
-// add adds a value to the series with the tag, or without tags if tag is "". It sums values of one series.
+// add adds a value to a series. It sums the values of one series.
 func (r *readings) add(metric, tag, key string, value float64) {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return // the server would refuse the point
@@ -57,16 +59,7 @@ func (r *readings) add(metric, tag, key string, value float64) {
 		key = other
 	}
 	r.keys[key] = true
-	if i, ok := r.index[metric+"\x00"+key]; ok {
-		r.values[i].Value += value
-		return
-	}
-	r.index[metric+"\x00"+key] = len(r.values)
-	point := client.Point{Metric: metric, Value: value}
-	if tag != "" {
-		point.Tags = map[string]string{tag: key}
-	}
-	r.values = append(r.values, point)
+	r.values[series{metric, tag, key}] += value
 }
 
 // rate adds a counter's growth per second, scaled. The first round, a new counter and one that was reset add nothing.
@@ -122,9 +115,14 @@ func (s *Sampler) Sample(ctx context.Context, at time.Time) (points []client.Poi
 			s.report(c.kind + ": not measured here: " + err.Error())
 		}
 		c.notBefore = time.Now().Add(min(pauseFactor*time.Since(began), maxPause))
-		for _, p := range c.readings.values {
-			p.Source, p.Timestamp = s.host+"/"+c.kind, at.UnixMilli()
-			points = append(points, p)
+		for series, value := range c.readings.values {
+			point := client.Point{
+				Source: s.host + "/" + c.kind, Metric: series.metric, Timestamp: at.UnixMilli(), Value: value,
+			}
+			if series.tag != "" {
+				point.Tags = map[string]string{series.tag: series.key}
+			}
+			points = append(points, point)
 		}
 	}
 	return points
