@@ -41,9 +41,16 @@ func (p *publisher) run(ctx context.Context) error {
 		case fault.Is(err, fault.Forbidden):
 			return fmt.Errorf("the demo's key may not write to the workspace: %w", err)
 		case err != nil:
-			p.refusal = publicText(err)
-			p.update(func(st *status) { st.waiting -= int64(len(round)); st.rejected += int64(len(round)) })
-			p.note("points were refused: " + err.Error())
+			text := publicText(err)
+			if text != p.refusal {
+				p.note("points were refused: " + err.Error())
+			}
+			p.refusal = text
+			p.update(func(st *status) {
+				st.waiting -= int64(len(round))
+				st.rejected += int64(len(round))
+				st.trouble = text
+			})
 		case len(p.queue) == 0: // otherwise it catches up first
 			p.awaitVisible(ctx, checkpoint)
 		}

@@ -50,9 +50,10 @@ type stateBuilder struct {
 	state State
 }
 
-// add adds a node. Its description is a sentence of the subject and the facts that are known, because search
-// reads descriptions. The kind is the part of the key before the slash.
+// add adds a node. Its description is a sentence of the subject and the facts that are known, because search reads
+// descriptions. The kind is the part of the key before the slash.
 func (d *stateBuilder) add(key, name, entityType, subject string, facts []string, properties map[string]any) {
+	key = output.Printable(key)
 	d.keys[key] = true
 	facts = slices.DeleteFunc(facts, func(fact string) bool { return fact == "" })
 	if len(facts) > 0 {
@@ -77,6 +78,7 @@ func (d *stateBuilder) add(key, name, entityType, subject string, facts []string
 
 // relate adds an edge if both ends exist.
 func (d *stateBuilder) relate(source, relation, target string) {
+	source, target = output.Printable(source), output.Printable(target)
 	if d.keys[source] && d.keys[target] {
 		d.state.Edges = append(d.state.Edges, Edge{source, target, relation})
 	}
@@ -175,14 +177,14 @@ func (d *stateBuilder) network(i *machine.Inventory) {
 func (d *stateBuilder) processes(running []*machine.Process) {
 	byPID := make(map[int32]string, len(running))
 	for _, p := range running {
-		user, program := "user/"+p.User, "program/"+p.Program
+		user, program := "user/"+output.Printable(p.User), "program/"+p.Program
 		if p.User != "" && !d.keys[user] {
 			d.add(user, p.User, "actor", "User account "+p.User+" of "+d.host+", under which processes run", nil,
 				map[string]any{"user": p.User})
 			d.relate(user, "has_account_on", MachineKey)
 		}
 		if !d.keys[program] {
-			d.add(program, p.Program, concept, "Program "+p.Program, []string{about(p.Program), "it runs on " + d.host},
+			d.add(program, p.Program, concept, "Program "+p.Program, []string{"it runs on " + d.host},
 				map[string]any{"program": p.Program})
 			d.relate(program, "installed_on", MachineKey)
 		}
@@ -213,7 +215,7 @@ func (d *stateBuilder) processes(running []*machine.Process) {
 }
 
 func processFacts(p *machine.Process) []string {
-	facts := []string{about(p.Program)}
+	var facts []string
 	if p.User != "" {
 		facts = append(facts, "started by user "+p.User)
 	}
@@ -245,29 +247,3 @@ func Weather(stations []weather.Station) State {
 
 // StationKey returns the key of the node that the source of a weather station belongs to.
 func StationKey(place string) string { return "weather-station/" + place }
-
-// about returns a description of a well-known program with words that users may search for, or "". It ignores a version
-// at the end of the name: python3.11 is python.
-func about(program string) string {
-	program = strings.TrimRight(program, "0123456789.-*")
-	for _, line := range wellKnown {
-		if names, text, _ := strings.Cut(line, ": "); slices.Contains(strings.Fields(names), program) {
-			return text
-		}
-	}
-	return ""
-}
-
-var wellKnown = []string{
-	"apache httpd caddy nginx haproxy envoy traefik: web server or reverse proxy",
-	"postgres mysqld mariadbd: relational database server",
-	"clickhouse clickhouse-serv: ClickHouse, an analytical database server",
-	"redis-server valkey-server: in-memory key-value store that speaks Redis' protocol",
-	"milvus milvus-lite: Milvus, a vector database", "prometheus influxd: time series database",
-	"livegraph: Livegraph, a graph and live-data service with search",
-	"java: Java virtual machine", "node deno bun: JavaScript runtime", "python: Python interpreter",
-	"go gopls compile link gcc cc rustc cargo make: compiler or build tool",
-	"bash sh dash zsh fish tmux screen: command shell or terminal", "ssh sshd: secure remote login",
-	"systemd init launchd: system and service manager", "firefox chrome chromium safari: web browser",
-	"dockerd containerd containerd-shim podman runc kubelet: container engine",
-}
