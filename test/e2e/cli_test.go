@@ -126,7 +126,8 @@ func TestTheDemoFillsTheWorkspace(t *testing.T) {
 			len(yearly) > 0 && yearly[0].Points[0][1].(float64) >= 5000 &&
 			!slices.ContainsFunc(sources, func(s source) bool { return s.NodeID == "" })
 	}, "demo", "--plain")
-	require.Contains(t, output, "curl")
+	requireCommands(t, output)
+	require.Contains(t, output, " search --hybrid ")
 	require.NotContains(t, output, "\ngraph: ", "no trouble")
 	s.checkMachineGraph()
 }

@@ -59,16 +59,15 @@ func TestALittleOfEverythingOverTLS(t *testing.T) {
 	require.Zero(t, s.Stop())
 }
 
-// requireCommands runs the curl commands in a text.
+// requireCommands runs the commands in the output of a demo.
 func requireCommands(t *testing.T, text string) {
 	t.Helper()
-	commands := regexp.MustCompile(`(?m)^curl .*$`).FindAllString(text, -1)
+	commands := regexp.MustCompile(`(?m)^.* --data-dir .* --workspace .*$`).FindAllString(text, -1)
 	require.NotEmpty(t, commands, text)
 	for _, command := range commands {
-		require.Contains(t, command, "--cacert ")
 		output, err := exec.Command("sh", "-c", command).CombinedOutput()
 		require.NoError(t, err, "%s: %s", command, output)
-		require.Contains(t, string(output), `"success":true`, command)
+		require.Contains(t, string(output), "\n", command)
 	}
 }
 

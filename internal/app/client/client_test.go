@@ -71,7 +71,7 @@ func TestACallCarriesKeyWorkspaceAndAZippedBody(t *testing.T) {
 	points := make([]Point, 100)
 	for i := range points {
 		points[i] = Point{
-			SourceID: "s", Metric: "m", Timestamp: int64(i), Value: 0.1 * float64(i), Tags: map[string]string{"core": "0"},
+			Source: "s", Metric: "m", Timestamp: int64(i), Value: 0.1 * float64(i), Tags: map[string]string{"core": "0"},
 		}
 	}
 	receipt, err := c.IngestPoints(t.Context(), points)

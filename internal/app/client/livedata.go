@@ -106,9 +106,9 @@ func (c *Client) DeleteSource(ctx context.Context, id string) error {
 	return err
 }
 
-// Point is a value of a series. Timestamp is in ms since the epoch.
+// Point is a value of a series. Source is the name of the source. Timestamp is in ms since the epoch.
 type Point struct {
-	SourceID  string            `json:"sourceId"`
+	Source    string            `json:"source"`
 	Metric    string            `json:"metric"`
 	Timestamp int64             `json:"timestamp"`
 	Value     float64           `json:"value"`

@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// keyLifetime is the lifetime of the demo's keys. The demo creates a new key before the old one expires.
+// keyLifetime is the lifetime of the demo's keys. The demo creates a new key when the old one has expired.
 const keyLifetime = 24 * time.Hour
 
 // OpenDeps returns the dependencies of the demo. The zero workspace means that of the first
@@ -25,40 +24,33 @@ const keyLifetime = 24 * time.Hour
 func OpenDeps(
 	db *stores.DB, dataDir string, workspace uuid.UUID, server runfile.Server, out *output.Writer,
 ) (Deps, error) {
-	record, err := firstrun.Read(dataDir)
 	if workspace == uuid.Nil {
+		record, err := firstrun.Read(dataDir)
 		if err != nil {
 			return Deps{}, fmt.Errorf("name the workspace with --workspace: %s is gone", firstrun.Path(dataDir))
 		}
 		workspace = record.WorkspaceID
 	}
-	client, httpErr := client.Local(server)
-	if httpErr != nil {
-		return Deps{}, httpErr
-	}
 	deps := Deps{
-		BaseURL: server.URL, HTTP: client, CACert: server.CACert, Workspace: workspace, Out: out.Writer,
-		NewKey: func(ctx context.Context) (string, time.Time, error) { return newKey(ctx, db, workspace) },
+		BaseURL: server.URL, DataDir: dataDir, Workspace: workspace, Out: out.Writer,
+		NewKey: func(ctx context.Context) (string, error) { return newKey(ctx, db, workspace) },
 	}
-	if err == nil && record.WorkspaceID == workspace {
-		path, err := filepath.Abs(firstrun.Path(dataDir))
-		if err != nil {
-			return Deps{}, err
-		}
-		deps.KeyCommand = firstRunKeyCommand(path)
+	transport, err := client.LocalTransport(server)
+	if transport != nil {
+		deps.Transport = transport
 	}
-	return deps, nil
+	return deps, err
 }
 
 // newKey creates a key for the demo that may read and write live data and the graph, and
 // that expires.
-func newKey(ctx context.Context, db *stores.DB, workspace uuid.UUID) (string, time.Time, error) {
+func newKey(ctx context.Context, db *stores.DB, workspace uuid.UUID) (string, error) {
 	found, err := db.WorkspacesByID(ctx, []uuid.UUID{workspace})
 	if err != nil {
-		return "", time.Time{}, err
+		return "", err
 	}
 	if len(found) == 0 {
-		return "", time.Time{}, fmt.Errorf("there is no workspace %s", workspace)
+		return "", fmt.Errorf("there is no workspace %s", workspace)
 	}
 	key := apikey.Generate(found[0].Mode)
 	expires := time.Now().Add(keyLifetime)
@@ -68,11 +60,5 @@ func newKey(ctx context.Context, db *stores.DB, workspace uuid.UUID) (string, ti
 		Workspaces: []uuid.UUID{workspace},
 		CreatedBy:  "demo", ExpiresAt: &expires,
 	})
-	return key.Reveal(), expires, err
-}
-
-// firstRunKeyCommand returns a shell command that prints the key in a first-run.json. It
-// is used in printed commands, so that they work when pasted but do not contain the key.
-func firstRunKeyCommand(path string) string {
-	return `sed -n 's/.*"adminKey" *: *"\([^"]*\)".*/\1/p' ` + output.ShellQuote(path)
+	return key.Reveal(), err
 }

@@ -169,7 +169,6 @@ func (p *fakeServer) ingest(w http.ResponseWriter, body io.Reader) {
 		number, isNumber := value.(float64)
 		if !isNumber {
 			p.words[series]++
-			return
 		}
 		if p.points[series] == nil {
 			p.points[series] = map[int64]float64{}
@@ -177,7 +176,7 @@ func (p *fakeServer) ingest(w http.ResponseWriter, body io.Reader) {
 		p.points[series][at] = number
 	}
 	for _, point := range content.Points {
-		put(point.SourceID, point.Metric, point.Tags, point.Timestamp, point.Value)
+		put(p.sources[point.Source], point.Metric, point.Tags, point.Timestamp, point.Value)
 	}
 	for _, s := range content.Series {
 		for i, at := range s.Timestamps {

@@ -14,52 +14,41 @@ import (
 )
 
 const (
-	surveyInterval = 5 * time.Second
-	minProcessAge  = 10 * time.Second // the age from which a process is in the graph
-	// surveyTimeout bounds an inventory; a file system that does not answer blocks it.
-	surveyTimeout      = 10 * time.Second
+	surveyInterval     = 5 * time.Second
+	minProcessAge      = 10 * time.Second // the age from which a process is in the graph
 	graphTimeout       = 15 * time.Second // for the calls of one change
 	graphRetryInterval = 10 * time.Second // the pause after an error
-	linkCheckInterval  = time.Minute      // between two checks of a source's node
 )
 
-// graphUpdater keeps the machine's part of the graph up to date, and the sources linked to its nodes.
+// graphUpdater keeps the machine's part of the graph up to date.
 type graphUpdater struct {
 	*session
 	client        *client.Client
 	surveyor      *machine.Surveyor
 	host, weather *hostgraph.Syncer
-	linked        map[string]time.Time // until when the link of a source is trusted
-	reported      string               // the last error that was printed
+	reported      string // the last error that was printed
 }
 
 func newGraphUpdater(s *session) *graphUpdater {
 	// Retries of calls for the graph are not shown in the view, which shows those for points.
 	c := s.client.WithRetry(client.Retry{Total: graphTimeout})
-	name := machine.HostName()
 	return &graphUpdater{
-		session: s, client: c, surveyor: machine.NewSurveyor(name, cmp.Or(s.options.minProcessAge, minProcessAge)),
-		host: hostgraph.NewSyncer(c, hostgraph.HostOwner(name)), weather: hostgraph.NewSyncer(c, hostgraph.WeatherOwner),
-		linked: map[string]time.Time{},
+		session: s, client: c, surveyor: machine.NewSurveyor(cmp.Or(s.options.minProcessAge, minProcessAge)),
+		host:    hostgraph.NewSyncer(c, hostgraph.HostOwner(machine.HostName())),
+		weather: hostgraph.NewSyncer(c, hostgraph.WeatherOwner),
 	}
 }
 
 // run updates the graph until ctx ends. It prints an error once and retries.
 func (g *graphUpdater) run(ctx context.Context) {
-	every := cmp.Or(g.options.surveyInterval, surveyInterval)
 	for {
-		wait := every
-		key, _, _ := g.keys.current(time.Now())
-		err := g.update(ctx)
+		wait := cmp.Or(g.options.surveyInterval, surveyInterval)
+		err := g.updateGraph(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
 			g.reported = ""
-		case fault.Is(err, fault.Unauthenticated):
-			if g.keys.renew(ctx, key) != nil {
-				wait = keyRetryInterval
-			}
 		default:
 			wait = graphRetryInterval
 			if text := publicText(err); text != g.reported {
@@ -76,74 +65,28 @@ func (g *graphUpdater) run(ctx context.Context) {
 	}
 }
 
-// update updates the graph and then the links of the sources.
-func (g *graphUpdater) update(ctx context.Context) error {
-	inventory, err := g.survey(ctx)
+// updateGraph updates the graph and reports the nodes that sources belong to.
+func (g *graphUpdater) updateGraph(ctx context.Context) error {
+	inventory, err := g.surveyor.Survey(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("taking the machine's inventory: %w", err)
 	}
-	report, err := g.host.Sync(ctx, hostgraph.Host(inventory, g.host.Keys(hostgraph.Program)))
-	g.stats.update(func(s *stats) {
-		s.graph.nodes, s.graph.edges, s.graph.changes = report.Nodes, report.Edges, s.graph.changes+int64(report.Applied)
-	})
-	if err != nil {
-		return err
+	report, err := g.host.Sync(ctx, hostgraph.Host(machine.HostName(), &inventory))
+	if err == nil && len(g.stations) > 0 {
+		_, err = g.weather.Sync(ctx, hostgraph.Weather(g.stations))
 	}
-	if host, ok := g.host.ID(hostgraph.MachineKey); ok && report.Left == 0 {
-		g.record(func() { g.session.host = host })
-	}
+	nodeOf := map[string]string{}
 	for _, s := range g.sampler.Sources() {
-		if err := g.link(ctx, s.Name, g.host, hostgraph.KeyOfSource(s.Kind)); err != nil {
-			return err
+		nodeOf[s.Name] = g.host.ID(hostgraph.KeyOfSource(s.Tags["kind"]))
+	}
+	for _, s := range g.stations {
+		nodeOf[s.Source.Name] = g.weather.ID(hostgraph.StationKey(s.Place))
+	}
+	g.update(func(s *status) {
+		s.graph = graphStatus{
+			host: g.host.ID(hostgraph.MachineKey), nodes: report.Nodes, edges: report.Edges,
+			changes: s.graph.changes + report.Applied, nodeOf: nodeOf,
 		}
-	}
-	if len(g.stations) == 0 {
-		return nil
-	}
-	if _, err := g.weather.Sync(ctx, hostgraph.Weather(g.stations)); err != nil {
-		return err
-	}
-	for i := range g.stations {
-		if err := g.link(ctx, stationName(&g.stations[i]), g.weather, hostgraph.StationKey(g.stations[i])); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// survey creates an inventory. It abandons a survey that is blocked in the kernel.
-func (g *graphUpdater) survey(ctx context.Context) (*machine.Inventory, error) {
-	inventories := make(chan machine.Inventory, 1)
-	bounded, cancel := context.WithTimeout(ctx, surveyTimeout)
-	defer cancel()
-	surveyor := g.surveyor
-	go func() { inventories <- surveyor.Survey(bounded) }()
-	select {
-	case inventory := <-inventories:
-		return &inventory, nil
-	case <-bounded.Done():
-		g.surveyor = machine.NewSurveyor(machine.HostName(), cmp.Or(g.options.minProcessAge, minProcessAge))
-		return nil, fmt.Errorf("taking the machine's inventory: %w", bounded.Err())
-	}
-}
-
-// link links a source to its node. A source that does not exist yet is linked when it is created.
-func (g *graphUpdater) link(ctx context.Context, name string, syncer *hostgraph.Syncer, key string) error {
-	node, ok := syncer.ID(key)
-	if id := node.String(); !ok || (g.nodeOf(name) == id && time.Now().Before(g.linked[name])) {
-		return nil
-	}
-	g.record(func() { g.nodes[name] = node.String() })
-	source, err := g.client.SourceByName(ctx, name)
-	if err == nil && source.NodeID != node.String() {
-		err = g.client.LinkSource(ctx, source.ID, node.String())
-	}
-	if fault.Is(err, fault.NotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("linking source %s to its node: %w", name, err)
-	}
-	g.linked[name] = time.Now().Add(linkCheckInterval)
-	return nil
+	})
+	return err
 }

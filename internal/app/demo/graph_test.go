@@ -43,7 +43,7 @@ func TestTheMachineIsDrawnAndItsSourcesBelongToIt(t *testing.T) {
 	t.Parallel()
 	p, out := newFakeServer(t), &testenv.Output{}
 	options := Options{Interval: 200 * time.Millisecond, Backfill: true, surveyInterval: 500 * time.Millisecond}
-	runUntil(t, options, newDeps(p, out, time.Hour), func() (all bool) {
+	runUntil(t, options, newDeps(p, out), func() (all bool) {
 		p.locked(func() {
 			for _, source := range []string{machine.HostName() + "/cpu", machine.HostName() + "/processes", "weather/seattle"} {
 				if all = p.links[p.sources[source]] != ""; !all {
@@ -51,7 +51,7 @@ func TestTheMachineIsDrawnAndItsSourcesBelongToIt(t *testing.T) {
 				}
 			}
 		})
-		return all && strings.Contains(out.String(), "/neighbors")
+		return all && strings.Contains(out.String(), "graph neighbors ")
 	})
 	var ids []string
 	p.locked(func() {
@@ -73,8 +73,8 @@ func TestTheMachineIsDrawnAndItsSourcesBelongToIt(t *testing.T) {
 	require.NotContains(t, out.String(), "\ngraph: ", "no trouble")
 
 	again := &testenv.Output{}
-	runUntil(t, options, newDeps(p, again, time.Hour), func() bool {
-		return strings.Contains(again.String(), "/neighbors")
+	runUntil(t, options, newDeps(p, again), func() bool {
+		return strings.Contains(again.String(), "graph neighbors ")
 	})
 	p.locked(func() {
 		require.Subset(t, slices.Collect(maps.Keys(p.graph.nodes)), ids)
@@ -108,7 +108,7 @@ func TestProcessesOfTheGraphAreThoseOfTheMachine(t *testing.T) {
 	}
 	options := Options{Interval: time.Second, surveyInterval: 300 * time.Millisecond, minProcessAge: time.Second}
 	killed := false
-	runUntil(t, options, newDeps(p, out, time.Hour), func() bool {
+	runUntil(t, options, newDeps(p, out), func() bool {
 		if exists := has(); exists && !killed { // it has run for long enough to count
 			killed = true
 			_ = child.Process.Kill()
@@ -132,7 +132,7 @@ func TestAServerWithoutAGraphStillGetsThePoints(t *testing.T) {
 	}
 	const note = "\ngraph: reading the graph: refused by the test"
 	options := Options{Interval: 200 * time.Millisecond, surveyInterval: 200 * time.Millisecond}
-	runUntil(t, options, newDeps(p, out, time.Hour), func() (done bool) {
+	runUntil(t, options, newDeps(p, out), func() (done bool) {
 		p.locked(func() { done = surveys > 1 && len(p.points) > 0 })
 		return done && strings.Contains(out.String(), note)
 	})

@@ -1,231 +1,123 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"sync"
 	"time"
 
 	"github.com/livegraph/livegraph/internal/app/client"
-	"github.com/livegraph/livegraph/internal/app/demo/machine"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
 const (
-	maxBuffered      = 200_000 // points: about half an hour
-	maxRequestPoints = 10_000  // points of a request
-	// sourceLookupInterval is the time between two look-ups of sources after points of them were refused.
-	sourceLookupInterval = 10 * time.Second
-	keyRetryInterval     = 5 * time.Second // between two attempts to create a key
+	// sourceCheckInterval is the minimum time between two checks of the sources, after points were refused.
+	sourceCheckInterval = 10 * time.Second
+	visibleTimeout      = 8 * time.Second // for points to become visible
 )
 
-// buffer holds the batches that were measured and not sent yet, in order. When it is full, it drops the oldest.
-type buffer struct {
-	mu      sync.Mutex
-	batches [][]machine.Sample
-	points  int
-	limit   int
-	dropped int64
-	changed chan struct{}
-	closed  chan struct{}
-}
-
-func newBuffer(limit int) *buffer {
-	return &buffer{limit: limit, changed: make(chan struct{}, 1), closed: make(chan struct{})}
-}
-
-func (b *buffer) push(batch []machine.Sample) {
-	b.mu.Lock()
-	b.batches = append(b.batches, batch)
-	b.points += len(batch)
-	for b.points > b.limit {
-		b.dropped += int64(len(b.batches[0]))
-		b.points -= len(b.batches[0])
-		b.batches = b.batches[1:]
-	}
-	b.mu.Unlock()
-	select {
-	case b.changed <- struct{}{}:
-	default:
-	}
-}
-
-// pop waits for points, and removes and returns the oldest batches with at most limit points together, but at least one
-// batch. It returns nil once the buffer is closed and empty, or ctx ends.
-func (b *buffer) pop(ctx context.Context, limit int) []machine.Sample {
-	for closed := false; ; {
-		b.mu.Lock()
-		var batch []machine.Sample
-		for len(b.batches) > 0 && (batch == nil || len(batch)+len(b.batches[0]) <= limit) {
-			batch = append(batch, b.batches[0]...)
-			b.points -= len(b.batches[0])
-			b.batches = b.batches[1:]
-		}
-		b.mu.Unlock()
-		if batch != nil || closed || ctx.Err() != nil {
-			return batch
-		}
-		select {
-		case <-b.changed:
-		case <-b.closed:
-			closed = true
-		case <-ctx.Done():
-		}
-	}
-}
-
-// close ends take when the buffer is empty; nothing is pushed after it.
-func (b *buffer) close() { close(b.closed) }
-
-func (b *buffer) counts() (pending int, dropped int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.points, b.dropped
-}
-
-// publisher sends the batches of the buffer: the points of one interval per request, or of several when it catches up.
+// publisher sends the rounds of the queue, one a request, and measures when they become visible.
 type publisher struct {
 	*session
-	described map[string]machine.Source // by name
-	ids       map[string]string         // id by name, of the sources that exist
-	lookedUp  time.Time
-	// acknowledged receives the newest acknowledged ingest.
-	acknowledged chan acknowledgement
+	checkedAt time.Time         // of the sources; zero: never
+	nodeOf    map[string]string // of the sources when they were checked
+	refusal   string            // of the last points that were refused
 }
 
-// acknowledgement is an ingest that was answered.
-type acknowledgement struct {
-	checkpoint string
-	at         time.Time
-	ids        map[string]string // the sources' ids by name
-}
-
-func newPublisher(s *session, acknowledged chan acknowledgement) *publisher {
-	p := &publisher{
-		session: s, described: map[string]machine.Source{}, ids: map[string]string{}, acknowledged: acknowledged,
-	}
-	for _, source := range s.sampler.Sources() {
-		p.described[source.Name] = source
-	}
-	return p
-}
-
-// run sends until the buffer is closed and empty or ctx ends. It counts the points that cannot be sent.
+// run sends until ctx ends. It fails only when the key may not write.
 func (p *publisher) run(ctx context.Context) error {
 	for {
-		batch := p.buffer.pop(ctx, maxRequestPoints)
-		if batch == nil {
+		var round []client.Point
+		select {
+		case <-ctx.Done():
 			return nil
+		case round = <-p.queue:
 		}
-		if err := p.send(ctx, batch); err != nil {
-			return err
+		checkpoint, err := p.send(ctx, round)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case fault.Is(err, fault.Forbidden):
+			return fmt.Errorf("the demo's key may not write to the workspace: %w", err)
+		case err != nil:
+			text := publicText(err)
+			if text != p.refusal {
+				p.note("points were refused: " + err.Error())
+			}
+			p.refusal = text
+			p.update(func(st *status) {
+				st.waiting -= int64(len(round))
+				st.rejected += int64(len(round))
+				st.trouble = text
+			})
+		case len(p.queue) == 0: // otherwise it catches up first
+			p.awaitVisible(ctx, checkpoint)
 		}
 	}
 }
 
-// send sends a batch. It renews a refused key, looks sources up again when points are refused, and fails only when
-// the key may not write.
-func (p *publisher) send(ctx context.Context, batch []machine.Sample) error {
-	for attempt := 0; ; attempt++ {
-		key, _, due := p.keys.current(time.Now())
-		if due {
-			p.renew(ctx, key)
-		}
-		err := p.try(ctx, batch)
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() == nil && fault.Is(err, fault.Unauthenticated):
-			if (!p.renew(ctx, key) || attempt > 0) && !sleep.For(ctx, keyRetryInterval) {
-				p.stats.update(func(s *stats) { s.unsent += int64(len(batch)) })
-				return nil
-			}
-			continue
-		case ctx.Err() == nil && fault.Is(err, fault.Forbidden):
-			return fmt.Errorf("the demo's key may not write to the workspace: %w", err)
-		case fault.Is(err, fault.Invalid) || fault.Is(err, fault.NotFound):
-			if p.forgetSources() {
-				continue
-			}
-			p.stats.update(func(s *stats) { s.rejected += int64(len(batch)) })
-		default:
-			p.stats.update(func(s *stats) { s.unsent += int64(len(batch)) })
-		}
-		if ctx.Err() == nil {
-			p.stats.update(func(s *stats) { s.refusal = publicText(err) })
-			p.note("a batch was given up: " + err.Error())
-		}
+// send sends a round and returns its checkpoint.
+func (p *publisher) send(ctx context.Context, round []client.Point) (checkpoint string, err error) {
+	if err := p.checkSources(ctx); err != nil {
+		return "", err
+	}
+	receipt, err := p.client.IngestPoints(ctx, round)
+	if err != nil {
+		return "", err
+	}
+	p.update(func(st *status) {
+		st.waiting -= int64(len(round))
+		st.sent += int64(receipt.Accepted)
+		st.rejected += int64(receipt.Rejected)
+		st.ingest.add(receipt.Took)
+	})
+	if len(receipt.Errors) > 0 {
+		p.refusal = receipt.Errors[0].Field + ": " + receipt.Errors[0].Reason
+	}
+	return receipt.Checkpoint, nil
+}
+
+// checkSources creates the sources that do not exist and links them to their nodes. It does so at the start, when the
+// nodes change, and after points were refused: the likely cause is that a source was deleted.
+func (p *publisher) checkSources(ctx context.Context) error {
+	nodeOf := p.current().graph.nodeOf
+	refused := p.refusal != "" && time.Since(p.checkedAt) > sourceCheckInterval
+	if !p.checkedAt.IsZero() && !refused && maps.Equal(nodeOf, p.nodeOf) {
 		return nil
 	}
-}
-
-func (p *publisher) renew(ctx context.Context, stale string) bool {
-	err := p.keys.renew(ctx, stale)
-	if err != nil && ctx.Err() == nil {
-		p.note(err.Error())
+	sources := p.sampler.Sources()
+	for _, s := range p.stations {
+		sources = append(sources, s.Source)
 	}
-	return err == nil
-}
-
-// try creates the sources that are missing and sends the batch.
-func (p *publisher) try(ctx context.Context, batch []machine.Sample) error {
-	points := make([]client.Point, len(batch))
-	for i, sample := range batch {
-		id, err := p.sourceID(ctx, sample.Source)
+	for _, described := range sources {
+		described.IntervalSeconds = cmp.Or(described.IntervalSeconds, p.options.Interval.Seconds())
+		described.NodeID = nodeOf[described.Name]
+		source, _, err := p.client.EnsureSource(ctx, described)
 		if err != nil {
-			return err
+			return fmt.Errorf("source %s: %w", described.Name, err)
 		}
-		points[i] = client.Point{
-			SourceID: id, Metric: sample.Metric, Timestamp: sample.At.UnixMilli(), Value: sample.Value, Tags: sample.Tags,
+		if source.NodeID == described.NodeID || described.NodeID == "" {
+			continue
+		}
+		if err := p.client.LinkSource(ctx, source.ID, described.NodeID); err != nil && ctx.Err() == nil {
+			p.note("graph: linking source " + described.Name + " to its node: " + err.Error()) // not in the way of points
 		}
 	}
-	receipt, err := p.client.IngestPoints(ctx, points)
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	p.stats.recordIngest(now, receipt.Accepted, receipt.Rejected, receipt.Took)
-	if len(receipt.Errors) > 0 {
-		p.stats.update(func(s *stats) { s.refusal = receipt.Errors[0].Field + ": " + receipt.Errors[0].Reason })
-		p.forgetSources()
-	}
-	select { // replace one that was not received
-	case <-p.acknowledged:
-	default:
-	}
-	p.acknowledged <- acknowledgement{receipt.Checkpoint, now, maps.Clone(p.ids)}
+	p.checkedAt, p.nodeOf, p.refusal = time.Now(), nodeOf, ""
 	return nil
 }
 
-// sourceID returns the id of a source and creates the source if it does not exist.
-func (p *publisher) sourceID(ctx context.Context, name string) (string, error) {
-	if id, ok := p.ids[name]; ok {
-		return id, nil
-	}
-	described := p.described[name]
-	wanted := client.Source{
-		Name: name, Description: described.Description, Tags: described.Tags, NodeID: p.nodeOf(name),
-		IntervalSeconds: p.options.Interval.Seconds(),
-	}
-	for _, m := range described.Metrics {
-		wanted.Metrics = append(wanted.Metrics, client.Metric{Name: m.Name, Unit: m.Unit, Description: m.Description})
-	}
-	source, _, err := p.client.EnsureSource(ctx, wanted)
-	if err == nil {
-		p.ids[name] = source.ID
-	}
-	return source.ID, err
-}
-
-// forgetSources clears the cached sources, because a deleted source is the likely cause of a refusal. It returns false
-// if the cache was cleared within sourceLookupInterval.
-func (p *publisher) forgetSources() bool {
-	if time.Since(p.lookedUp) < sourceLookupInterval {
-		return false
-	}
-	p.lookedUp = time.Now()
-	clear(p.ids)
-	return true
+// awaitVisible measures the time until queries return the points of a checkpoint.
+func (p *publisher) awaitVisible(ctx context.Context, checkpoint string) {
+	began := time.Now()
+	err := p.client.RetryUntil(visibleTimeout).WaitVisible(ctx, checkpoint)
+	p.update(func(st *status) {
+		if err != nil {
+			st.trouble = "waiting until the points are visible: " + publicText(err)
+			return
+		}
+		st.visible.add(time.Since(began))
+		st.trouble = p.refusal
+	})
 }

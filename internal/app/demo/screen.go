@@ -9,43 +9,38 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/livegraph/livegraph/internal/app/output"
 )
 
-// display shows the demo.
-type display interface {
-	note(text string) // a text that stays
-	refresh(v view)
-	every() time.Duration // between two refreshes
-	close()               // restores the terminal
+// linesInterval is the time between two lines if the view is not drawn in place.
+const linesInterval = 10 * time.Second
+
+// display shows the status, drawn in place below the notes, or as a line at times.
+type display struct {
+	out  io.Writer
+	size func() (width, height int) // of the terminal; nil: lines
+
+	mu      sync.Mutex
+	drawn   int // lines on the terminal
+	last    []string
+	printed time.Time // last line
+	closed  bool
 }
 
-// newDisplay returns the view drawn in place for a terminal, else plain lines.
-func newDisplay(out io.Writer, plain bool) display {
-	p := asciiPalette
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} { // as C programs do: the first that is set
-		if locale := strings.ToUpper(os.Getenv(name)); locale != "" {
-			if strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8") {
-				p = unicodePalette
-			}
-			break
-		}
-	}
-	if file, ok := terminalOf(out); ok && !plain && os.Getenv("TERM") != "dumb" {
-		return &screen{out: out, palette: p, size: func() (int, int) {
+// newDisplay returns a display that draws in place on a terminal, unless plain is true.
+func newDisplay(out io.Writer, plain bool) *display {
+	d := &display{out: out, printed: time.Now()}
+	if file, ok := out.(*os.File); ok && output.IsTerminal(out) && !plain && os.Getenv("TERM") != "dumb" {
+		d.size = func() (int, int) {
 			width, height, err := term.GetSize(int(file.Fd()))
 			if err != nil || width <= 0 || height <= 0 {
 				return 80, 24
 			}
 			return width, height
-		}}
+		}
 	}
-	return &lines{out: out, palette: p}
-}
-
-// terminalOf returns the file behind out if it is a terminal.
-func terminalOf(out io.Writer) (*os.File, bool) {
-	file, ok := out.(*os.File)
-	return file, ok && term.IsTerminal(int(file.Fd()))
+	return d
 }
 
 // ANSI control sequences, ECMA-48 and DEC private modes.
@@ -57,76 +52,53 @@ const (
 	eraseBelow = "\r\x1b[J"
 )
 
-// screen redraws the view in place below what was written before.
-type screen struct {
-	out     io.Writer
-	size    func() (width, height int)
-	palette palette
-
-	mu     sync.Mutex
-	drawn  int // lines on the terminal
-	last   []string
-	closed bool
+// refresh shows the status.
+func (d *display) refresh(s *status) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.size != nil:
+		width, height := d.size()
+		d.last = s.render(width, height-1) // the last line stays free for the cursor
+		d.draw("")
+	case time.Since(d.printed) >= linesInterval:
+		d.printed = time.Now()
+		_, _ = io.WriteString(d.out, s.summary()+"\n")
+	}
 }
 
-func (s *screen) every() time.Duration { return time.Second }
-
-func (s *screen) refresh(v view) {
-	width, height := s.size()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last = v.render(width, height-1, s.palette) // the last line stays free for the cursor
-	s.draw("")
-}
-
-func (s *screen) note(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// note prints a text that stays.
+func (d *display) note(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	text = strings.TrimRight(text, "\n") + "\n"
-	if s.closed {
-		_, _ = io.WriteString(s.out, text)
+	if d.size != nil && !d.closed {
+		d.draw(text)
 		return
 	}
-	s.draw(text)
+	_, _ = io.WriteString(d.out, text)
 }
 
 // draw writes above over the old view and the view below it, in one write so that nothing flickers.
-func (s *screen) draw(above string) {
+func (d *display) draw(above string) {
 	up := ""
-	if s.drawn > 0 {
-		up = fmt.Sprintf("\x1b[%dA", s.drawn)
+	if d.drawn > 0 {
+		up = fmt.Sprintf("\x1b[%dA", d.drawn)
 	}
 	view := ""
-	for _, line := range s.last {
+	for _, line := range d.last {
 		view += line + "\n"
 	}
-	s.drawn = len(s.last)
-	_, _ = io.WriteString(s.out, hideCursor+up+eraseBelow+above+wrapOff+view+wrapOn)
+	d.drawn = len(d.last)
+	_, _ = io.WriteString(d.out, hideCursor+up+eraseBelow+above+wrapOff+view+wrapOn)
 }
 
 // close leaves the last view and the cursor below it.
-func (s *screen) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.drawn, s.last, s.closed = 0, nil, true
-		_, _ = io.WriteString(s.out, eraseBelow+showCursor)
+func (d *display) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.size != nil && !d.closed {
+		d.closed = true
+		_, _ = io.WriteString(d.out, eraseBelow+showCursor)
 	}
-}
-
-// lines writes a line every ten seconds.
-type lines struct {
-	out     io.Writer
-	palette palette
-	mu      sync.Mutex
-}
-
-func (l *lines) every() time.Duration { return 10 * time.Second }
-func (l *lines) refresh(v view)       { l.note("demo: " + v.progress(l.palette)) }
-func (l *lines) close()               {}
-
-func (l *lines) note(text string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, _ = io.WriteString(l.out, strings.TrimRight(text, "\n")+"\n")
 }

@@ -242,7 +242,7 @@ func (c *Options) useEngines(a embedded.Addresses) {
 func (c *Options) runFile(addr address, metricsURL string) runfile.Server {
 	return runfile.Server{
 		PID: os.Getpid(), URL: addr.url, StartedAt: time.Now().UTC(), MetricsURL: metricsURL,
-		Listen: addr.local, Certificate: c.TLS.CertPath(), CACert: addr.trust, SharesAddresses: c.SharesAddresses(),
+		Listen: addr.local, Certificate: c.TLS.CertPath(), SharesAddresses: c.SharesAddresses(),
 		KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
 		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
 		KafkaSecurity: c.Kafka.Absolute(), KafkaPassword: c.Kafka.SASLPassword.Reveal(),

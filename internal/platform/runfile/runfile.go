@@ -49,7 +49,6 @@ type Server struct {
 
 	Listen      string `json:"listen"`                // host:port of the API, as reached from this machine
 	Certificate string `json:"certificate,omitempty"` // file of the server certificate; empty: plain HTTP
-	CACert      string `json:"caCert,omitempty"`      // file for curl's --cacert; empty: not needed
 
 	SharesAddresses bool `json:"sharesAddresses,omitempty"` // all clients may appear to have the same address
 }

@@ -1,11 +1,20 @@
+// Package hostgraph represents a machine as a part of a workspace's graph and keeps that part up to date, through the
+// public API. [Host] and [Weather] return the desired state for an inventory and for the weather stations; a [Syncer]
+// creates, updates and deletes the nodes and edges that differ.
+//
+// A syncer owns the nodes and edges that carry its owner in the property managedBy and changes nothing else, neither
+// other nodes nor properties that it did not write. It finds its nodes by their key, so that a restart creates no copy.
 package hostgraph
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/app/client"
@@ -14,12 +23,32 @@ import (
 const (
 	// readInterval is the time after which the graph is read again, because others may have changed it.
 	readInterval = 5 * time.Minute
-	// maxRefusals is how many consecutive Syncs with refusals cause the graph to be read again at once. After
-	// further ones it is read after readInterval.
-	maxRefusals = 5
-	// maxCommands bounds the commands of one Sync, so that processes that come and go do not fill the journal.
-	maxCommands = 4000
+
+	managedBy = "managedBy" // property with the owner, on nodes and edges
+	keyName   = "key"       // property with a node's key
 )
+
+// State is the desired state of an owner's part of the graph.
+type State struct {
+	Nodes []Node
+	Edges []Edge // between Nodes
+}
+
+// Node is the desired state of a node.
+type Node struct {
+	Key         string // identifies it; not empty
+	Name        string
+	EntityType  string
+	Description string
+	// Properties are strings, numbers, booleans or lists of them; nil: absent.
+	Properties map[string]any
+}
+
+// Edge is a desired edge. There is at most one of a relation between two nodes.
+type Edge struct {
+	Source, Target string // keys
+	Relation       string
+}
 
 // server is the part of the client that a syncer uses.
 type server interface {
@@ -30,101 +59,181 @@ type server interface {
 
 // Syncer keeps an owner's part of the graph equal to a desired state. It is not safe for concurrent use.
 type Syncer struct {
-	server   server
-	owner    string
-	observed *observed
-	read     time.Time // zero: the observed state may be wrong
-	refusals int
-	salt     string // of the ids; the id of a deleted resource cannot be used again
+	server server
+	owner  string
+	readAt time.Time // when the graph was read; zero: it has to be read
+	graph  graph     // as last known
+}
+
+// graph is an owner's part of the graph.
+type graph struct {
+	nodes map[string]client.Node // by key
+	edges map[link]uuid.UUID
+}
+
+type link struct {
+	source, target uuid.UUID
+	relation       string
 }
 
 // NewSyncer creates a syncer for an owner. A later syncer with the same owner continues its work.
-func NewSyncer(s *client.Client, owner string) *Syncer {
-	return &Syncer{server: s, owner: owner, observed: newObserved()}
-}
+func NewSyncer(s *client.Client, owner string) *Syncer { return &Syncer{server: s, owner: owner} }
 
 // Report is the result of a Sync.
 type Report struct {
 	Nodes, Edges int // that exist
 	Applied      int // commands
-	Refused      int // commands; the next Sync retries them
-	Left         int // commands beyond the limit of one Sync
 }
 
-// ID returns the id of the node with a key.
-func (s *Syncer) ID(key string) (uuid.UUID, bool) {
-	n, ok := s.observed.nodes[key]
-	return n.ID, ok
-}
-
-// Keys returns the keys of the existing nodes of a kind, sorted.
-func (s *Syncer) Keys(kind string) (keys []string) {
-	for key, n := range s.observed.nodes {
-		if textOf(n.Properties[kindName]) == kind {
-			keys = append(keys, key)
-		}
+// ID returns the id of the node with a key, "" if there is none.
+func (s *Syncer) ID(key string) string {
+	if n, ok := s.graph.nodes[key]; ok {
+		return n.ID.String()
 	}
-	slices.Sort(keys)
-	return keys
+	return ""
 }
 
-// Sync makes the graph equal to the desired state. If it fails, the changes until then remain and the next Sync
-// continues.
+// Sync makes the graph equal to the desired state. If it fails, or commands are refused, the changes until then remain
+// and the next Sync continues.
 func (s *Syncer) Sync(ctx context.Context, desired State) (r Report, err error) {
-	defer func() { r.Nodes, r.Edges = len(s.observed.nodes), len(s.observed.edges) }()
-	if time.Since(s.read) > readInterval {
-		if err := s.load(ctx); err != nil {
+	defer func() { r.Nodes, r.Edges = len(s.graph.nodes), len(s.graph.edges) }()
+	if time.Since(s.readAt) > readInterval {
+		if err := s.read(ctx); err != nil {
 			return r, fmt.Errorf("reading the graph: %w", err)
 		}
-		s.read = time.Now()
 	}
-	steps := diff(desired, s.observed, s.owner, s.newID)
-	r.Left = max(0, len(steps)-maxCommands)
-	for batch := range slices.Chunk(steps[:len(steps)-r.Left], client.MaxBatch) {
-		commands := make([]client.Command, len(batch))
-		for i, step := range batch {
-			commands[i] = step.command
-		}
-		answer, err := s.server.Batch(ctx, commands, false)
+	read := s.readAt
+	s.readAt = time.Time{} // until it is known that all commands were applied
+	commands, next := s.diff(desired)
+	for batch := range slices.Chunk(commands, client.MaxBatch) {
+		answer, err := s.server.Batch(ctx, batch, false)
 		if err != nil {
-			s.read = time.Time{} // it may have been applied
 			return r, fmt.Errorf("writing the graph: %w", err)
 		}
-		for i, result := range answer.Results {
-			if result.Err != nil {
-				r.Refused++
-				continue
+		for _, result := range answer.Results {
+			if result.Err == nil {
+				r.Applied++
+			} else {
+				err = result.Err
 			}
-			batch[i].apply(s.observed)
-			r.Applied++
+		}
+		if err != nil {
+			return r, fmt.Errorf("writing the graph: %w", err)
 		}
 	}
-	if r.Refused == 0 {
-		s.refusals = 0
-	} else if s.refusals++; s.refusals <= maxRefusals { // the graph is not as observed
-		s.read, s.salt = time.Time{}, uuid.NewString()
-	}
+	s.graph, s.readAt = next, read
 	return r, nil
 }
 
-// newID derives an id from a name, so that two demos of one machine create the same resources.
-func (s *Syncer) newID(name string) uuid.UUID {
-	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(s.owner+"\x00"+s.salt+"\x00"+name))
-}
-
-func (s *Syncer) load(ctx context.Context) error {
-	loaded := newObserved()
+// read reads the owner's part of the graph.
+func (s *Syncer) read(ctx context.Context) error {
+	g := graph{map[string]client.Node{}, map[link]uuid.UUID{}}
 	filter := client.Filter{Properties: map[string]string{managedBy: s.owner}}
-	if err := s.server.EachNode(ctx, filter, func(n client.Node) error { loaded.addNode(n); return nil }); err != nil {
-		return err
-	}
-	err := s.server.EachEdge(ctx, filter, func(e client.Edge) error {
-		loaded.edges[link{e.SourceID, e.TargetID, e.RelationType}] = e.ID
+	err := s.server.EachNode(ctx, filter, func(n client.Node) error {
+		key := textOf(n.Properties[keyName])
+		if _, duplicate := g.nodes[key]; duplicate {
+			key = n.ID.String() // no desired node has this key, so it is deleted
+		}
+		g.nodes[key] = n
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	s.observed = loaded
-	return nil
+	err = s.server.EachEdge(ctx, filter, func(e client.Edge) error {
+		g.edges[link{e.SourceID, e.TargetID, e.RelationType}] = e.ID
+		return nil
+	})
+	if err == nil {
+		s.graph, s.readAt = g, time.Now()
+	}
+	return err
+}
+
+// diff returns the commands that make the graph equal to the desired state, and the graph after them. Deletions are
+// first, then nodes, then edges.
+func (s *Syncer) diff(desired State) (commands []client.Command, next graph) {
+	next = graph{map[string]client.Node{}, map[link]uuid.UUID{}}
+	var creations []client.Command
+	exist := map[uuid.UUID]bool{}
+	for _, n := range desired.Nodes {
+		node, changes := s.upsert(n)
+		next.nodes[n.Key], exist[node.ID] = node, true
+		creations = append(creations, changes...)
+	}
+	for _, e := range desired.Edges {
+		l := link{next.nodes[e.Source].ID, next.nodes[e.Target].ID, e.Relation}
+		id, exists := s.graph.edges[l]
+		if !exists {
+			id = uuid.New()
+			creations = append(creations, client.Command{Type: client.CreateEdge, Payload: client.NewEdge{
+				ID: id, SourceID: l.source, TargetID: l.target, RelationType: l.relation,
+				Properties: client.Properties{managedBy: encode(s.owner)},
+			}})
+		}
+		next.edges[l] = id
+	}
+	for l, id := range s.graph.edges {
+		if _, stays := next.edges[l]; !stays && exist[l.source] && exist[l.target] { // otherwise its node is deleted
+			commands = append(commands, client.Command{Type: client.DeleteEdge, Payload: client.Resource{ID: id}})
+		}
+	}
+	for _, n := range s.graph.nodes {
+		if !exist[n.ID] {
+			commands = append(commands, client.Command{Type: client.DeleteNode, Payload: client.Resource{ID: n.ID}})
+		}
+	}
+	return append(commands, creations...), next
+}
+
+// upsert returns a desired node as it will be, and the command that creates or updates it, or none if it is up to date.
+func (s *Syncer) upsert(n Node) (node client.Node, commands []client.Command) {
+	node, exists := s.graph.nodes[n.Key]
+	current := node.Properties
+	patch := client.Properties{managedBy: encode(s.owner), keyName: encode(n.Key)}
+	for name, value := range n.Properties {
+		patch[name] = encode(value)
+	}
+	node.Properties = client.Properties{}
+	maps.Copy(node.Properties, current)
+	maps.Copy(node.Properties, patch)
+	maps.DeleteFunc(node.Properties, func(_ string, value jsontext.Value) bool { return string(value) == "null" })
+	same := node.Name == n.Name && node.EntityType == n.EntityType && node.Description != nil &&
+		*node.Description == n.Description && maps.EqualFunc(node.Properties, current, equalJSON)
+	if exists && same {
+		return node, nil
+	}
+	node.Name, node.EntityType, node.Description = n.Name, n.EntityType, &n.Description
+	if exists {
+		return node, []client.Command{{Type: client.UpdateNode, Payload: client.NodePatch{
+			ID: node.ID, Name: &n.Name, EntityType: &n.EntityType, Description: &n.Description, Properties: patch,
+		}}}
+	}
+	node.ID = uuid.New() // random, because the id of a deleted node cannot be used again
+	return node, []client.Command{{Type: client.CreateNode, Payload: client.NewNode{
+		ID: node.ID, Name: n.Name, EntityType: n.EntityType, Description: &n.Description, Properties: node.Properties,
+	}}}
+}
+
+func textOf(value jsontext.Value) string {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// encode returns a property in JSON. The types that Properties allows can always be encoded.
+func encode(value any) jsontext.Value {
+	raw, err := json.Marshal(value, json.Deterministic(true))
+	if err != nil {
+		panic("a property cannot be encoded: " + err.Error())
+	}
+	return raw
+}
+
+// equalJSON reports whether two JSON values are equal, in whatever notation.
+func equalJSON(a, b jsontext.Value) bool {
+	a, b = a.Clone(), b.Clone()
+	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
 }

@@ -21,13 +21,13 @@ const owner = "test demo"
 
 func device(key string, properties map[string]any) Node {
 	return Node{
-		Key: key, Kind: "device", Name: "Device " + key, EntityType: "object", Description: "about " + key,
+		Key: key, Name: "Device " + key, EntityType: "object", Description: "about " + key,
 		Properties: properties,
 	}
 }
 
 func newState(edges []Edge, nodes ...Node) State {
-	return State{Nodes: nodes, Edges: edges, Complete: map[string]bool{"device": true}}
+	return State{Nodes: nodes, Edges: edges}
 }
 
 // describeGraph returns the owner's part of a graph in the format of describeState.
@@ -63,7 +63,7 @@ func describeGraph(p *fakeServer) []string {
 func describeState(p State) []string {
 	lines := []string{}
 	for _, n := range p.Nodes {
-		properties := []string{`kind="` + n.Kind + `"`}
+		properties := []string{}
 		for _, name := range slices.Sorted(maps.Keys(n.Properties)) {
 			if n.Properties[name] != nil {
 				properties = append(properties, name+"="+string(encode(n.Properties[name])))
@@ -87,7 +87,7 @@ func sync(t require.TestingT, m *Syncer, p State) Report {
 
 func TestAStateIsWrittenOnceAndThenOnlyItsChanges(t *testing.T) {
 	p := newFakeServer()
-	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	m := &Syncer{server: p, owner: owner}
 	first := newState(
 		[]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"size": 1, "tags": []string{"x", "y"}}), device("b", nil),
 	)
@@ -108,17 +108,16 @@ func TestAStateIsWrittenOnceAndThenOnlyItsChanges(t *testing.T) {
 func TestAnotherStartFindsWhatIsThereAndMakesNoSecondCopy(t *testing.T) {
 	p := newFakeServer()
 	state := newState([]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"n": 1.5, "flag": true}), device("b", nil))
-	sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, state)
+	sync(t, &Syncer{server: p, owner: owner}, state)
 	ids := slices.Sorted(maps.Keys(idTexts(p)))
-	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	m := &Syncer{server: p, owner: owner}
 	require.Zero(t, sync(t, m, state).Applied)
 	require.Equal(t, ids, slices.Sorted(maps.Keys(idTexts(p))))
-	_, known := m.ID("a")
-	require.True(t, known)
+	require.NotEmpty(t, m.ID("a"))
 
-	sync(t, &Syncer{server: p, owner: "another", observed: newObserved()}, state)
+	sync(t, &Syncer{server: p, owner: "another"}, state)
 	require.Len(t, p.nodes, 4, "another owner has a part of its own")
-	require.Zero(t, sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, state).Applied)
+	require.Zero(t, sync(t, &Syncer{server: p, owner: owner}, state).Applied)
 }
 
 func idTexts(p *fakeServer) map[string]bool {
@@ -131,33 +130,31 @@ func idTexts(p *fakeServer) map[string]bool {
 
 func TestWhatComesBackGetsAnotherID(t *testing.T) {
 	p := newFakeServer()
-	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	m := &Syncer{server: p, owner: owner}
 	both := newState([]Edge{{"b", "a", "part_of"}}, device("a", nil), device("b", nil))
 	sync(t, m, both)
-	before, _ := m.ID("b")
+	before := m.ID("b")
 	sync(t, m, newState(nil, device("a", nil)))
-	r := sync(t, m, both)
-	require.Equal(t, 2, r.Refused, "the id is used up, and the edge had no end")
 	sync(t, m, both)
 	require.Equal(t, describeState(both), describeGraph(p))
-	after, _ := m.ID("b")
+	after := m.ID("b")
 	require.NotEqual(t, before, after)
 
 	sync(t, m, newState(nil, device("a", nil), device("b", nil))) // the edge alone
-	sync(t, m, both)
+	require.Empty(t, p.edges)
 	sync(t, m, both)
 	require.Equal(t, describeState(both), describeGraph(p))
 }
 
 func TestWhatOthersDidIsPutRightAndTheirOwnIsLeftAlone(t *testing.T) {
 	p := newFakeServer()
-	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	m := &Syncer{server: p, owner: owner}
 	state := newState(
 		[]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"size": 1}), device("b", nil), device("c", nil),
 	)
 	sync(t, m, state)
-	a, _ := m.ID("a")
-	b, _ := m.ID("b")
+	a := uuid.MustParse(m.ID("a"))
+	b := uuid.MustParse(m.ID("b"))
 	name := "renamed"
 	require.NoError(t, p.updateNode(client.NodePatch{ID: a, Name: &name, Properties: client.Properties{
 		"size": encode("big"), "yours": encode(1),
@@ -170,9 +167,7 @@ func TestWhatOthersDidIsPutRightAndTheirOwnIsLeftAlone(t *testing.T) {
 	require.NoError(t, p.createEdge(client.NewEdge{ID: uuid.New(), SourceID: a, TargetID: theirs, RelationType: "likes"}))
 
 	require.Zero(t, sync(t, m, state).Applied, "the graph is not read again before readInterval")
-	m.read = time.Now().Add(-2 * readInterval)
-	sync(t, m, state)
-	sync(t, m, state)
+	m.readAt = m.readAt.Add(-2 * readInterval)
 	sync(t, m, state)
 	require.Equal(t, describeState(state), describeGraph(p))
 	require.Contains(t, p.nodes, theirs)
@@ -182,48 +177,34 @@ func TestWhatOthersDidIsPutRightAndTheirOwnIsLeftAlone(t *testing.T) {
 
 func TestANodeThatSomebodyDeletedIsMadeAgainWhenItChanges(t *testing.T) {
 	p := newFakeServer()
-	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	m := &Syncer{server: p, owner: owner}
 	sync(t, m, newState(nil, device("a", nil), device("b", nil)))
-	a, _ := m.ID("a")
+	a := uuid.MustParse(m.ID("a"))
 	require.NoError(t, p.deleteNode(a))
 	state := newState(nil, device("a", map[string]any{"size": 2}), device("b", map[string]any{"size": 3}))
-	require.Equal(t, 1, sync(t, m, state).Refused, "the other is updated")
+	r, err := m.Sync(t.Context(), state)
+	require.Equal(t, fault.NotFound, fault.KindOf(err))
+	require.Equal(t, 1, r.Applied, "the other is updated")
 	sync(t, m, state)
 	require.Equal(t, describeState(state), describeGraph(p))
-}
-
-func TestKindsThatAreNotCompleteAreNeverDeleted(t *testing.T) {
-	p := newFakeServer()
-	m := &Syncer{server: p, owner: owner, observed: newObserved()}
-	user := Node{Key: "user/root", Kind: "user", Name: "root", EntityType: "actor"}
-	sync(t, m, newState([]Edge{{"user/root", "a", "has_account_on"}}, device("a", nil), user))
-	sync(t, m, newState(nil, device("a", nil)))
-	require.Len(t, p.nodes, 2)
-	require.Len(t, p.edges, 1)
-	require.Equal(t, []string{"user/root"}, m.Keys("user"))
-
-	unread := newState(nil)
-	unread.Complete = nil
-	sync(t, m, unread)
-	require.Len(t, p.nodes, 2, "what could not be read is not gone")
 }
 
 func TestTwoNodesWithOneKeyBecomeOne(t *testing.T) {
 	p := newFakeServer()
 	state := newState([]Edge{{"b", "a", "part_of"}}, device("a", nil), device("b", nil))
-	sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, state)
+	sync(t, &Syncer{server: p, owner: owner}, state)
 	for range 2 {
 		require.NoError(t, p.createNode(client.NewNode{ID: uuid.New(), Name: "copy", Properties: client.Properties{
-			managedBy: encode(owner), keyName: encode("a"), kindName: encode("device"),
+			managedBy: encode(owner), keyName: encode("a"),
 		}}))
 	}
-	sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, state)
+	sync(t, &Syncer{server: p, owner: owner}, state)
 	require.Equal(t, describeState(state), describeGraph(p))
 }
 
 func TestALargeStateIsSentInSeveralBatches(t *testing.T) {
 	p := newFakeServer()
-	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	m := &Syncer{server: p, owner: owner}
 	var nodes []Node
 	for i := range client.MaxBatch + 1 {
 		nodes = append(nodes, device(fmt.Sprint(i), nil))
@@ -233,24 +214,24 @@ func TestALargeStateIsSentInSeveralBatches(t *testing.T) {
 	require.Len(t, p.nodes, client.MaxBatch+1)
 }
 
-func TestWhatIsRefusedForEverIsNotReadAgainAllTheTime(t *testing.T) {
+func TestWhatIsRefusedIsReportedAndTriedAgain(t *testing.T) {
 	p := newFakeServer()
-	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	m := &Syncer{server: p, owner: owner}
 	state := newState(nil, device("a", nil), device("b", nil))
 	p.refusedName = "Device b"
-	for range 20 {
-		require.Equal(t, 1, sync(t, m, state).Refused)
+	for range 3 {
+		_, err := m.Sync(t.Context(), state)
+		require.ErrorContains(t, err, "writing the graph: never")
 	}
-	require.Equal(t, 1+maxRefusals, p.reads)
+	require.Len(t, p.nodes, 1, "what was accepted is not made again")
 	p.refusedName = ""
-	m.read = time.Time{}
 	sync(t, m, state)
 	require.Equal(t, describeState(state), describeGraph(p))
 }
 
 func TestAfterAnUnknownOutcomeTheGraphIsReadAgain(t *testing.T) {
 	p := newFakeServer()
-	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	m := &Syncer{server: p, owner: owner}
 	state := newState(nil, device("a", nil))
 	p.fail = fault.New(fault.Timeout, "too slow")
 	_, err := m.Sync(t.Context(), state)
@@ -267,7 +248,7 @@ func TestAfterAnUnknownOutcomeTheGraphIsReadAgain(t *testing.T) {
 func TestAnySequenceOfStatesEndsInTheLast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newFakeServer()
-		m := &Syncer{server: p, owner: owner, observed: newObserved()}
+		m := &Syncer{server: p, owner: owner}
 		keys := strings.Split("abcdefgh", "")
 		for range rapid.IntRange(1, 6).Draw(t, "rounds") {
 			state := newState(nil)
@@ -289,14 +270,14 @@ func TestAnySequenceOfStatesEndsInTheLast(t *testing.T) {
 				return strings.Compare(a.String(), b.String())
 			}); len(ids) > 0 && rapid.Bool().Draw(t, "vandal") {
 				require.NoError(t, p.deleteNode(rapid.SampledFrom(ids).Draw(t, "victim")))
-				m.read = time.Time{}
+				m.readAt = time.Time{}
 			}
 			if rapid.Bool().Draw(t, "restart") {
-				m = &Syncer{server: p, owner: owner, observed: newObserved()}
+				m = &Syncer{server: p, owner: owner}
 			}
 			quiet := false
 			for range 5 { // a used id requires another round, for the node and then for its edges
-				if r := sync(t, m, state); r.Applied+r.Refused == 0 {
+				if sync(t, m, state).Applied == 0 {
 					quiet = true
 					break
 				}

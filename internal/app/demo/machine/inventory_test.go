@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"context"
 	"net"
 	"os"
 	"os/exec"
@@ -10,15 +11,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/common"
+	gopsnet "github.com/shirou/gopsutil/v4/net"
 	"github.com/stretchr/testify/require"
 )
 
 func byPID(i Inventory, pid int) *Process {
-	n := slices.IndexFunc(i.Processes, func(p Process) bool { return p.PID == int32(pid) })
+	n := slices.IndexFunc(i.Processes, func(p *Process) bool { return p.PID == int32(pid) })
 	if n < 0 {
 		return nil
 	}
-	return &i.Processes[n]
+	return i.Processes[n]
+}
+
+func survey(t *testing.T, s *Surveyor) Inventory {
+	t.Helper()
+	i, err := s.Survey(t.Context())
+	require.NoError(t, err)
+	return i
 }
 
 func TestTheInventoryHasThisMachineAndThisProcess(t *testing.T) {
@@ -28,24 +38,22 @@ func TestTheInventoryHasThisMachineAndThisProcess(t *testing.T) {
 	child := exec.Command("sleep", "600")
 	require.NoError(t, child.Start())
 	defer func() { _ = child.Process.Kill(); _ = child.Wait() }()
-	s := NewSurveyor("here", 10*time.Second)
-	i := s.Survey(t.Context())
-	for part, unread := range i.Unread {
-		require.False(t, unread, part)
-	}
-	require.Equal(t, "here", i.Name)
+	s := NewSurveyor(10 * time.Second)
+	i := survey(t, s)
 	require.Equal(t, "linux", i.Host.OS)
 	require.NotEmpty(t, i.Host.KernelVersion)
 	require.Len(t, i.Cores, runtime.NumCPU())
 	require.Positive(t, i.Memory)
 	require.Equal(t, "/", i.Mounts[0].Path)
-	require.Positive(t, i.Mounts[0].Bytes)
-	require.True(t, slices.ContainsFunc(i.Interfaces, func(n Interface) bool { return n.Loopback }))
+	require.Positive(t, i.Mounts[0].Total)
+	require.True(t, slices.ContainsFunc(i.Interfaces, func(n gopsnet.InterfaceStat) bool {
+		return slices.Contains(n.Flags, "loopback")
+	}))
 	require.NotEmpty(t, i.Processes)
 	require.Nil(t, byPID(i, child.Process.Pid), "it has not settled")
 
 	s.minAge = 0
-	sleeper := byPID(s.Survey(t.Context()), child.Process.Pid)
+	sleeper := byPID(survey(t, s), child.Process.Pid)
 	require.NotNil(t, sleeper)
 	require.Equal(t, "sleep", sleeper.Name)
 	require.Equal(t, int32(os.Getpid()), sleeper.Parent)
@@ -55,18 +63,18 @@ func TestTheInventoryHasThisMachineAndThisProcess(t *testing.T) {
 
 	require.NoError(t, child.Process.Kill())
 	require.Eventually(t, func() bool {
-		return byPID(s.Survey(t.Context()), child.Process.Pid) == nil
+		return byPID(survey(t, s), child.Process.Pid) == nil
 	}, 10*time.Second, 10*time.Millisecond, "a process that ended and has not been waited for is gone")
 }
 
 func TestAnotherProcessWithAPidIsReadAgain(t *testing.T) {
-	s := NewSurveyor("here", 0)
-	self := byPID(s.Survey(t.Context()), os.Getpid())
+	s := NewSurveyor(0)
+	self := byPID(survey(t, s), os.Getpid())
 	require.NotNil(t, self)
 	s.known[self.PID] = &Process{PID: self.PID, Name: self.Name, User: "before", Started: self.Started.Add(-time.Hour)}
-	require.Equal(t, self.User, byPID(s.Survey(t.Context()), os.Getpid()).User)
+	require.Equal(t, self.User, byPID(survey(t, s), os.Getpid()).User)
 	s.known[self.PID] = &Process{PID: self.PID, Name: "before", Started: self.Started}
-	require.Equal(t, self.Name, byPID(s.Survey(t.Context()), os.Getpid()).Name, "it runs another program now")
+	require.Equal(t, self.Name, byPID(survey(t, s), os.Getpid()).Name, "it runs another program now")
 }
 
 func TestASurveyReportsWhatAProcessIsConnectedTo(t *testing.T) {
@@ -79,36 +87,67 @@ func TestASurveyReportsWhatAProcessIsConnectedTo(t *testing.T) {
 	file, err := os.Create(t.TempDir() + "/open")
 	require.NoError(t, err)
 	defer func() { _ = file.Close() }()
-	s := NewSurveyor("here", 0)
-	self := byPID(s.Survey(t.Context()), os.Getpid())
+	s := NewSurveyor(0)
+	self := byPID(survey(t, s), os.Getpid())
 	require.NotNil(t, self)
 	port := listener.Addr().(*net.TCPAddr).Port
-	require.Contains(t, self.Ports, port)
+	require.Contains(t, self.Ports, uint32(port))
 	require.NotEmpty(t, self.Mounts)
 
 	require.NoError(t, listener.Close())
-	s.connectionsReadAt = time.Time{}
-	require.Contains(t, byPID(s.Survey(t.Context()), os.Getpid()).Ports, port, "it only grows")
+	s.partsReadAt = time.Time{}
+	require.Contains(t, byPID(survey(t, s), os.Getpid()).Ports, uint32(port), "it only grows")
 	require.True(t, loopback("127.0.0.1") && loopback("::1") && !loopback("10.0.0.1"))
 }
 
 func TestTheNumberOfProcessesIsBoundedAndTheListSteady(t *testing.T) {
-	s := NewSurveyor("here", 0)
-	var all []Process
+	var all []*Process
 	for i := range maxProcesses + 50 {
-		all = append(all, Process{PID: int32(i), Started: time.Unix(int64(i), 0)})
+		all = append(all, &Process{PID: int32(i), Started: time.Unix(int64(maxProcesses+50-i), 0)})
 	}
-	first := s.list(slices.Clone(all[20:]))
-	require.Len(t, first, maxProcesses)
-	require.EqualValues(t, 20, first[0].PID, "the oldest first")
-	second := s.list(slices.Clone(all))
-	require.Len(t, second, maxProcesses)
-	require.EqualValues(t, 20, second[0].PID, "what was listed stays, though older ones appear")
+	listed := oldest(slices.Clone(all))
+	require.Len(t, listed, maxProcesses)
+	require.EqualValues(t, maxProcesses+49, listed[0].PID, "the oldest first")
+	again := oldest(append(slices.Clone(listed), all[:50]...))
+	require.Equal(t, listed, again, "what was listed stays, though others start")
+}
+
+func TestWhatCannotBeReadStaysAsItWas(t *testing.T) {
+	s := NewSurveyor(0)
+	before := survey(t, s)
+	ctx := context.WithValue(t.Context(), common.EnvKey, common.EnvMap{
+		common.HostProcEnvKey: t.TempDir(), common.HostSysEnvKey: t.TempDir(),
+	})
+	s.readParts(ctx)
+	require.Equal(t, before.Cores, s.parts.Cores)
+	require.Equal(t, before.Devices, s.parts.Devices)
+	require.Equal(t, before.Memory, s.parts.Memory)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Survey(ended)
+	require.ErrorIs(t, err, context.Canceled, "processes that were not read have not ended")
+}
+
+func TestAFileSystemThatDoesNotAnswerBlocksNobody(t *testing.T) {
+	r, answer := &mountReader{}, make(chan []Mount)
+	r.readings.DoChan("", func() (any, error) { return <-answer, nil }) // a reading is in progress
+	for range 2 {
+		_, err := r.read(t.Context())
+		require.ErrorContains(t, err, "does not answer")
+	}
+	go func() { answer <- []Mount{{Device: "late"}} }()
+	mounts, err := r.read(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, mounts)
+	mounts, err = r.read(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "/", mounts[0].Path, "it is read again")
 }
 
 func BenchmarkSurvey(b *testing.B) {
-	s := NewSurveyor("here", 10*time.Second)
+	s := NewSurveyor(10 * time.Second)
 	for b.Loop() {
-		s.Survey(b.Context())
+		_, err := s.Survey(b.Context())
+		require.NoError(b, err)
 	}
 }

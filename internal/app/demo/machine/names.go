@@ -1,30 +1,26 @@
 package machine
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/livegraph/livegraph/internal/app/output"
 )
 
-const maxName, maxPath = 64, 400 // characters
+const maxName = 64 // characters
 
 // cleanName returns a name fit to be a tag: valid UTF-8, printable, trimmed, at most 64 characters, never empty.
 func cleanName(name string) string {
-	if clean := cleanText(name, maxName); clean != "" {
+	if clean := CleanText(name, maxName); clean != "" {
 		return clean
 	}
 	return "unnamed"
 }
 
-// cleanText returns the text printable, trimmed and at most limit characters long.
-func cleanText(text string, limit int) string {
-	printable := []rune(strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsPrint(r) {
-			return '_'
-		}
-		return r
-	}, strings.TrimSpace(text)))
+// CleanText returns the text printable, trimmed and at most limit characters long.
+func CleanText(text string, limit int) string {
+	printable := []rune(output.Printable(strings.TrimSpace(text)))
 	return strings.TrimSpace(string(printable[:min(len(printable), limit)]))
 }
 
@@ -50,4 +46,16 @@ func interfaceName(name string) string {
 		}
 	}
 	return cleanName(name)
+}
+
+// Size returns bytes with a binary prefix.
+func Size[N uint64 | float64](bytes N) string {
+	value, unit := float64(bytes), "B"
+	for _, next := range []string{"KiB", "MiB", "GiB", "TiB", "PiB"} {
+		if value < 1024 {
+			break
+		}
+		value, unit = value/1024, next
+	}
+	return fmt.Sprintf("%.4g %s", value, unit)
 }

@@ -2,10 +2,12 @@ package machine
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	"github.com/shirou/gopsutil/v4/disk"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -23,23 +25,15 @@ func TestInstancesOfAProgramShareOneName(t *testing.T) {
 		"job.20260101.99":             "job.*.99",
 		"  spaced  ":                  "spaced",
 		"":                            "unnamed",
-		"bad\x00\x1b[31m\nname\xff":   "bad__[31m_name_",
+		"bad\x00\x1b[31m\nname\xff":   "bad��[31m�name�",
 		"/slash-first":                "/slash-first",
 		"memfd:sealed-91":             "memfd:sealed-91",
 		"Изображение":                 "Изображение",
-		string(make([]byte, 500)):     string(underscores(maxName)),
+		string(make([]byte, 500)):     strings.Repeat("�", maxName),
 		"chrome_crashpad_handler1234": "chrome_crashpad_handler*",
 	} {
 		require.Equal(t, name, programName(command), "%q", command)
 	}
-}
-
-func underscores(n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = '_'
-	}
-	return b
 }
 
 func TestAnyNameBecomesAValidTag(t *testing.T) {
@@ -73,15 +67,14 @@ func TestNamesBeyondTheBoundAreSummed(t *testing.T) {
 		r.add("m", "process", fmt.Sprint("name", i), 1)
 	}
 	require.Len(t, r.values, maxKeys+1)
-	require.Equal(t, map[string]string{"process": other}, r.values[maxKeys].Tags)
-	require.InDelta(t, 50, r.values[maxKeys].Value, 0)
+	require.InDelta(t, 50, r.values[series{"m", "process", other}], 0)
 	r.begin(time.Unix(101, 0))
 	r.add("m", "process", "name0", 1)
-	require.Equal(t, "name0", r.values[0].Tags["process"], "a name once admitted stays itself")
+	require.Contains(t, r.values, series{"m", "process", "name0"}, "a name once admitted stays itself")
 }
 
 func TestOneBusyRoundDoesNotShuffleTheList(t *testing.T) {
-	b := newBusiest()
+	b := &busiest{}
 	round := func(steady, spike float64) []*usage {
 		return b.top(map[string]*usage{"steady": {name: "steady", cpu: steady}, "spike": {name: "spike", cpu: spike}})
 	}
@@ -97,15 +90,15 @@ func TestOneBusyRoundDoesNotShuffleTheList(t *testing.T) {
 
 func TestRatesNeedTwoRoundsAndSurviveResets(t *testing.T) {
 	r := newReadings()
-	at := func(second int64, value float64) []Sample {
+	at := func(second int64, value float64) map[series]float64 {
 		r.begin(time.Unix(1000+second, 0))
 		r.rate("m", "", "", "c", value, 2)
 		return r.values
 	}
 	require.Empty(t, at(0, 1000), "the first round has nothing to compare with")
-	require.InDelta(t, 500, at(2, 1500)[0].Value, 1e-9)
+	require.InDelta(t, 500, at(2, 1500)[series{metric: "m"}], 1e-9)
 	require.Empty(t, at(3, 10), "a counter that went down was reset")
-	require.InDelta(t, 60, at(4, 40)[0].Value, 1e-9)
+	require.InDelta(t, 60, at(4, 40)[series{metric: "m"}], 1e-9)
 	require.Empty(t, at(4, 50), "no time has passed")
 	r.begin(time.Unix(2000, 0))
 	require.Empty(t, at(1001, 60), "a counter that was gone for a round is new")
@@ -121,11 +114,24 @@ func TestPartitionsAreNoDisks(t *testing.T) {
 }
 
 func TestAFileBelongsToTheFileSystemNearestToIt(t *testing.T) {
-	mounts := []Mount{{Path: "/"}, {Path: "/mnt"}, {Path: "/mnt/disk"}}
+	var mounts []Mount
+	for _, path := range []string{"/", "/mnt", "/mnt/disk"} {
+		mounts = append(mounts, Mount{UsageStat: disk.UsageStat{Path: path}})
+	}
 	for file, want := range map[string]string{
 		"/etc/passwd": "/", "/mnt": "/mnt", "/mnt/disk/a": "/mnt/disk", "/mnt/diskette": "/mnt", "/mntx": "/",
 		"pipe:[1]": "", "/dev/null": "", "/memfd:x (deleted)": "", "/proc/1/stat": "", "anon_inode:[eventpoll]": "",
 	} {
 		require.Equal(t, want, mountOf(file, mounts), file)
+	}
+}
+
+func TestSizesAreShort(t *testing.T) {
+	for bytes, text := range map[float64]string{
+		0: "0 B", 512: "512 B", 1536: "1.5 KiB", 512 << 20: "512 MiB", 1023 << 30: "1023 GiB", 25276510208: "23.54 GiB",
+		1 << 60: "1024 PiB",
+	} {
+		require.Equal(t, text, Size(bytes))
+		require.Equal(t, text, Size(uint64(bytes)))
 	}
 }

@@ -3,9 +3,9 @@ package machine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/shirou/gopsutil/v4/process"
 )
@@ -19,61 +19,41 @@ const (
 // busiest measures the busiest programs. Instances of a name are summed: a pid in a tag would create a series at every
 // start of a program.
 type busiest struct {
-	live map[int32]tracked
-	rank map[string]float64
-	last time.Time
-}
-
-type tracked struct {
-	name string
-	cpu  float64 // seconds used so far
+	running map[int32]*process.Process // nil before the first round
+	rank    map[string]float64
 }
 
 type usage struct {
-	name                string
-	cpu, rss, instances float64
-	rank                float64
+	name                      string
+	cpu, rss, instances, rank float64
 }
-
-func newBusiest() *busiest { return &busiest{rank: map[string]float64{}} }
 
 func (b *busiest) read(ctx context.Context, into *readings) error {
 	pids, err := process.PidsWithContext(ctx)
 	if err != nil {
 		return err
 	}
-	now, live, byName := time.Now(), make(map[int32]tracked, len(pids)), map[string]*usage{}
-	elapsed := now.Sub(b.last).Seconds()
+	first, running, byName := b.running == nil, make(map[int32]*process.Process, len(pids)), map[string]*usage{}
 	for _, pid := range pids {
-		proc := &process.Process{Pid: pid}
-		times, err := proc.TimesWithContext(ctx)
-		if err != nil {
+		proc := b.running[pid]
+		if proc == nil {
+			proc = &process.Process{Pid: pid}
+		}
+		cpu, cpuErr := proc.PercentWithContext(ctx, 0) // since the last round
+		command, nameErr := proc.NameWithContext(ctx)
+		memory, memoryErr := proc.MemoryInfoWithContext(ctx)
+		if errors.Join(cpuErr, nameErr, memoryErr) != nil {
 			continue // it ended, or may not be read
 		}
-		this := tracked{cpu: times.User + times.System}
-		before, known := b.live[pid]
-		if !known || this.cpu < before.cpu { // new, or another process with its pid
-			command, err := proc.NameWithContext(ctx)
-			if err != nil {
-				continue
-			}
-			before = tracked{name: programName(command)}
+		running[pid] = proc
+		name := programName(command)
+		if byName[name] == nil {
+			byName[name] = &usage{name: name}
 		}
-		this.name = before.name
-		live[pid] = this
-		u := byName[this.name]
-		if u == nil {
-			u = &usage{name: this.name}
-			byName[this.name] = u
-		}
-		u.instances++
-		u.cpu += (this.cpu - before.cpu) / elapsed * 100
-		if memory, err := proc.MemoryInfoWithContext(ctx); err == nil && memory != nil {
-			u.rss += float64(memory.RSS)
-		}
+		u := byName[name]
+		u.cpu, u.rss, u.instances = u.cpu+cpu, u.rss+float64(memory.RSS), u.instances+1
 	}
-	first := b.last.IsZero()
-	b.live, b.last = live, now
+	b.running = running
 	if first {
 		return nil // there are no CPU times to compare with
 	}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/livegraph/livegraph/internal/app/client"
 )
 
 // Package is the npm package that the measurements are from.
@@ -20,32 +22,24 @@ const Package = "vega-datasets 3.2.1"
 //go:embed weather.csv
 var file string
 
-// Column is one metric of a station: a value a day, numbers or words.
-type Column struct {
-	Metric      string
-	Unit        string
-	Description string
-	Numbers     []float64 // nil for a column of words
-	Words       []string  // nil for a column of numbers
-}
-
-// Station is one place. Days[i] is the midnight in UTC of the i-th value of every column.
+// Station is one place and its measurements.
 type Station struct {
-	Place   string // Seattle, New York
-	Slug    string // seattle, new-york
-	Days    []time.Time
-	Columns []Column
+	Place  string      // Seattle, New York
+	Days   []time.Time // at midnight in UTC, ascending
+	Source client.Source
+	// Series has a value for each day of each metric of the source, in the same order, without the id of the source.
+	Series []client.Series
 }
 
-// columns are those of the file, after place and date. The package documents wind in km/h; its own script and a
+// metrics are the columns of the file, after place and date. The package documents wind in km/h; its own script and a
 // comparison with another set (hourly wind at the New York airport in 2013, mean difference 0.1) show m/s.
-func columns() []Column {
-	return []Column{
-		{Metric: "precipitation", Unit: "mm", Description: "Rain and melted snow of the day"},
-		{Metric: "temp_max", Unit: "celsius", Description: "Highest temperature of the day"},
-		{Metric: "temp_min", Unit: "celsius", Description: "Lowest temperature of the day"},
-		{Metric: "wind", Unit: "m/s", Description: "Average wind speed of the day"},
-		{Metric: "weather", Description: "The day in a word: drizzle, fog, rain, snow or sun, as the package derives it"},
+func metrics() []client.Metric {
+	return []client.Metric{
+		{Name: "precipitation", Unit: "mm", Description: "Rain and melted snow of the day"},
+		{Name: "temp_max", Unit: "celsius", Description: "Highest temperature of the day"},
+		{Name: "temp_min", Unit: "celsius", Description: "Lowest temperature of the day"},
+		{Name: "wind", Unit: "m/s", Description: "Average wind speed of the day"},
+		{Name: "weather", Description: "The day in a word: drizzle, fog, rain, snow or sun, as the package derives it"},
 	}
 }
 
@@ -57,8 +51,7 @@ func Stations() (stations []Station, err error) {
 	}
 	for i, record := range lines[1:] {
 		if n := len(stations); n == 0 || stations[n-1].Place != record[0] {
-			slug := strings.ReplaceAll(strings.ToLower(record[0]), " ", "-")
-			stations = append(stations, Station{Place: record[0], Slug: slug, Columns: columns()})
+			stations = append(stations, newStation(record[0]))
 		}
 		if err := stations[len(stations)-1].add(record[1:]); err != nil {
 			return nil, fmt.Errorf("reading the weather set, line %d: %w", i+2, err)
@@ -67,23 +60,37 @@ func Stations() (stations []Station, err error) {
 	return stations, nil
 }
 
+func newStation(place string) Station {
+	s := Station{Place: place, Source: client.Source{
+		Name: "weather/" + strings.ReplaceAll(strings.ToLower(place), " ", "-"),
+		Description: "Daily weather of " + place + ", 2012 to 2015, measured by NOAA (GHCN-Daily, public domain); " +
+			"from the npm package " + Package,
+		Tags: map[string]string{"dataset": "weather", "place": place}, IntervalSeconds: 24 * 60 * 60, Metrics: metrics(),
+	}}
+	for _, m := range s.Source.Metrics {
+		s.Series = append(s.Series, client.Series{Metric: m.Name})
+	}
+	return s
+}
+
 func (s *Station) add(record []string) error {
 	day, err := time.Parse(time.DateOnly, record[0])
 	if err != nil {
 		return err
 	}
 	s.Days = append(s.Days, day)
-	for i := range s.Columns {
-		c := &s.Columns[i]
-		if c.Unit == "" {
-			c.Words = append(c.Words, record[1+i])
+	for i, m := range s.Source.Metrics {
+		series, text := &s.Series[i], record[1+i]
+		series.Timestamps = append(series.Timestamps, day.UnixMilli())
+		if m.Unit == "" {
+			series.Strings = append(series.Strings, text)
 			continue
 		}
-		value, err := strconv.ParseFloat(record[1+i], 64)
+		value, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			return err
 		}
-		c.Numbers = append(c.Numbers, value)
+		series.Numbers = append(series.Numbers, value)
 	}
 	return nil
 }

@@ -22,9 +22,14 @@ func TestTheSetIsLargeAndLongEnough(t *testing.T) {
 		for i := range s.Days[1:] {
 			require.Equal(t, 24*time.Hour, s.Days[i+1].Sub(s.Days[i]), "every day is there once")
 		}
-		require.Equal(t, 5*1461, len(s.Days)*len(s.Columns))
-		for _, c := range s.Columns {
-			require.Equal(t, len(s.Days), len(c.Numbers)+len(c.Words), c.Metric)
+		require.Equal(t, 5*1461, len(s.Days)*len(s.Series))
+		require.Len(t, s.Source.Metrics, 5)
+		for i, c := range s.Series {
+			require.Equal(t, s.Source.Metrics[i].Name, c.Metric)
+			require.Len(t, c.Timestamps, len(s.Days))
+			require.EqualValues(t, 1325376000000, c.Timestamps[0], "midnight of 2012-01-01 in UTC")
+			require.Equal(t, len(s.Days), len(c.Numbers)+len(c.Strings), c.Metric)
+			require.True(t, (c.Numbers == nil) != (c.Strings == nil))
 			numbers += len(c.Numbers)
 		}
 	}
@@ -35,15 +40,16 @@ func TestTheSetIsLargeAndLongEnough(t *testing.T) {
 func TestTheMeasurementsAreWeather(t *testing.T) {
 	stations, err := Stations()
 	require.NoError(t, err)
-	require.Equal(t, []string{"seattle", "new-york"}, []string{stations[0].Slug, stations[1].Slug})
+	require.Equal(t, []string{"weather/seattle", "weather/new-york"},
+		[]string{stations[0].Source.Name, stations[1].Source.Name})
 	for _, s := range stations {
-		highest, lowest := s.Columns[1].Numbers, s.Columns[2].Numbers
+		highest, lowest := s.Series[1].Numbers, s.Series[2].Numbers
 		for i := range s.Days {
 			require.GreaterOrEqual(t, highest[i], lowest[i], "%s %s", s.Place, s.Days[i])
 			require.InDelta(t, 10, highest[i], 40)
-			require.GreaterOrEqual(t, s.Columns[0].Numbers[i], 0.0)
-			require.InDelta(t, 10, s.Columns[3].Numbers[i], 10)
-			require.Contains(t, []string{"drizzle", "fog", "rain", "snow", "sun"}, s.Columns[4].Words[i])
+			require.GreaterOrEqual(t, s.Series[0].Numbers[i], 0.0)
+			require.InDelta(t, 10, s.Series[3].Numbers[i], 10)
+			require.Contains(t, []string{"drizzle", "fog", "rain", "snow", "sun"}, s.Series[4].Strings[i])
 		}
 	}
 }
