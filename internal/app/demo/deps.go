@@ -9,9 +9,9 @@ import (
 
 	"github.com/livegraph/livegraph/internal/app/client"
 	"github.com/livegraph/livegraph/internal/app/output"
-	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/runfile"
 	"github.com/livegraph/livegraph/internal/services/firstrun"
+	"github.com/livegraph/livegraph/internal/services/keyadmin"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
@@ -52,13 +52,12 @@ func newKey(ctx context.Context, db *stores.DB, workspace uuid.UUID) (string, er
 	if len(found) == 0 {
 		return "", fmt.Errorf("there is no workspace %s", workspace)
 	}
-	key := apikey.Generate(found[0].Mode)
 	expires := time.Now().Add(keyLifetime)
-	_, err = db.CreateKey(ctx, access.NewKey{
-		Hash: key.Hash(), Display: key.Display(), Name: "demo", Mode: found[0].Mode,
+	_, text, err := keyadmin.Create(ctx, db, access.NewKey{
+		Name: "demo", Mode: found[0].Mode,
 		Scopes:     []string{"read:livedata", "write:livedata", "read:nodes", "write:nodes", "read:edges", "write:edges"},
 		Workspaces: []uuid.UUID{workspace},
 		CreatedBy:  "demo", ExpiresAt: &expires,
 	})
-	return key.Reveal(), err
+	return text.Reveal(), err
 }

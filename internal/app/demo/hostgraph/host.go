@@ -184,7 +184,7 @@ func (d *stateBuilder) processes(running []*machine.Process) {
 			d.relate(user, "has_account_on", MachineKey)
 		}
 		if !d.keys[program] {
-			d.add(program, p.Program, concept, "Program "+p.Program, []string{"it runs on " + d.host},
+			d.add(program, p.Program, concept, "Program "+p.Program, []string{about(p.Program), "it runs on " + d.host},
 				map[string]any{"program": p.Program})
 			d.relate(program, "installed_on", MachineKey)
 		}
@@ -215,7 +215,7 @@ func (d *stateBuilder) processes(running []*machine.Process) {
 }
 
 func processFacts(p *machine.Process) []string {
-	var facts []string
+	facts := []string{about(p.Program)}
 	if p.User != "" {
 		facts = append(facts, "started by user "+p.User)
 	}

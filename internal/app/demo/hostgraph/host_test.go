@@ -100,8 +100,9 @@ process/30/-62135596800 instance_of program/orphan`, "\n"), edges)
 		"measures itself: load, processor, memory, disks, network and processes are live data of this workspace.",
 		find(t, p, MachineKey).Description)
 	require.Equal(t, "Running process 20 on lathe-7, an instance of postgres: "+
-		"started by user postgres; it talks over the network with other machines; it waits for connections at port 5432; "+
-		"it has files open on /, /gone.", find(t, p, "process/20/1795244400").Description)
+		"PostgreSQL, a relational database server; started by user postgres; it talks over the network with other "+
+		"machines; it waits for connections at port 5432; it has files open on /, /gone.",
+		find(t, p, "process/20/1795244400").Description)
 	require.Equal(t, "File system mounted at / of lathe-7: ext4; 250 GiB; 81 % of its disk space is used: it fills up, "+
 		"and little free space is left.", find(t, p, "file-system//").Description)
 	require.Equal(t, "Program orphan: it runs on lathe-7.", find(t, p, "program/orphan").Description)
@@ -121,6 +122,11 @@ func TestEverySourceOfTheMachineHasANodeInItsState(t *testing.T) {
 	for _, source := range sampler.Sources() {
 		find(t, p, KeyOfSource(source.Tags["kind"]))
 	}
+}
+
+func TestWellKnownProgramsAreDescribedWhateverTheirVersion(t *testing.T) {
+	require.Equal(t, "Python interpreter", about("python3.11"))
+	require.Empty(t, about("my-own-program"))
 }
 
 func TestOddNamesAreMadePrintable(t *testing.T) {
