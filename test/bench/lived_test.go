@@ -48,8 +48,8 @@ var livedShapes = []livedShape{
 // sustained time, for trial runs: 0.01 is a hundredth.
 const livedShare = "LIVEGRAPH_BENCH_SHARE"
 
-// livedOnly is the environment variable that selects shapes by a regular expression, for trial runs. Queries
-// and sustained loads are then left out.
+// livedOnly is the environment variable that selects shapes, "queries", "sustained-lines" and "sustained-series" by
+// a regular expression, for trial runs.
 const livedOnly = "LIVEGRAPH_BENCH_SHAPES"
 
 func share(b *testing.B) float64 {
@@ -87,13 +87,19 @@ func BenchmarkLived(b *testing.B) {
 			l.compareIngest(s)
 		}
 	}
+	if only.MatchString("queries") {
+		l.compareQueries()
+	}
+	for _, format := range []load.Format{load.FormatLines, load.FormatSeries} {
+		if only.MatchString("sustained-" + string(format)) {
+			l.sustain(format)
+		}
+	}
 	if only.String() != "" {
 		return
 	}
-	l.compareQueries()
-	for _, format := range []load.Format{load.FormatLines, load.FormatSeries} {
-		l.sustain(format)
-	}
+	l.r.Add("share", "ratio", l.share)
+	l.r.Add("sustained", "s", sustainedTime.Seconds()*l.share)
 	l.r.Add("disk", "GB", l.stored()/1e9)
 	r.Save()
 }
