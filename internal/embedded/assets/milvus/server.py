@@ -5,11 +5,12 @@ import argparse
 import os
 import sys
 
-from bare import import_bare
+from bare import hide, import_bare
 
 # milvus-lite needs only pymilvus' protobuf stubs. Its client imports pandas, which takes half a second
-# and 35 MB.
+# and 35 MB. So would pyarrow in the first search, to recognize pandas' types.
 import_bare("pymilvus")
+hide("pandas")
 
 import nearest
 import writes
