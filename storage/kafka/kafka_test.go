@@ -126,7 +126,7 @@ func TestWithTheBrokerGoneAProduceIsRefusedAtOnceAndRecovers(t *testing.T) {
 		began := time.Now()
 		_, err := c.ProducePoints(context.Background(), "req_1", []pointblock.Message{message(0, "a")})
 		requireUnavailable(t, err)
-		require.Less(t, time.Since(began), 50*time.Millisecond)
+		require.Less(t, time.Since(began), time.Second, "it does not wait for the produce timeout")
 
 		b.Start(t)
 		require.Eventually(t, c.Healthy, 3*time.Second, 10*time.Millisecond)
@@ -195,7 +195,7 @@ func TestAFullBufferIsRefusedAtOnce(t *testing.T) {
 		_, err = c.ProducePoints(context.Background(), "req_2", []pointblock.Message{big})
 		requireUnavailable(t, err)
 		require.Contains(t, err.Error(), "buffers are full")
-		require.Less(t, time.Since(began), 50*time.Millisecond)
+		require.Less(t, time.Since(began), time.Second, "it does not wait for the produce timeout")
 		frozen.Store(false)
 		t.Log("the one that waited:", <-waiting)
 	})
