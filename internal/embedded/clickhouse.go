@@ -46,10 +46,8 @@ func StartClickHouse(ctx context.Context, o engine.Options) (*supervisor.Process
 			return u.String()
 		},
 		Command: func() (*exec.Cmd, error) {
-			cmd := exec.Command(s.Packages.Python(), program, "--data", s.Dir,
-				"--port", strconv.Itoa(s.Endpoint.Port), "--memory", strconv.FormatInt(s.Memory, 10))
-			cmd.Dir = s.Dir
-			cmd.Env = append(supervisor.PythonEnv(), passwordEnv+"="+s.Endpoint.Password)
+			cmd := s.PythonCommand(program, "--data", s.Dir, "--memory", strconv.FormatInt(s.Memory, 10))
+			cmd.Env = append(cmd.Env, passwordEnv+"="+s.Endpoint.Password)
 			return cmd, nil
 		},
 		Ready: func(ctx context.Context) error {

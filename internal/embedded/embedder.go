@@ -70,10 +70,8 @@ func StartEmbedder(ctx context.Context, o EmbedderOptions) (*supervisor.Process,
 			return u.String()
 		},
 		Command: func() (*exec.Cmd, error) {
-			cmd := exec.Command(s.Packages.Python(), program, "--port", strconv.Itoa(s.Endpoint.Port),
-				"--threads", strconv.Itoa(o.Threads), "--batch", strconv.Itoa(o.Batch))
-			cmd.Dir = s.Dir
-			cmd.Env = append(supervisor.PythonEnv(), embedderKeyEnv+"="+s.Endpoint.Password)
+			cmd := s.PythonCommand(program, "--threads", strconv.Itoa(o.Threads), "--batch", strconv.Itoa(o.Batch))
+			cmd.Env = append(cmd.Env, embedderKeyEnv+"="+s.Endpoint.Password)
 			return cmd, nil
 		},
 		Ready: func(ctx context.Context) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -37,10 +36,7 @@ func StartMilvus(ctx context.Context, o engine.Options) (*supervisor.Process, er
 	return s.Run(ctx, supervisor.Spec{
 		Address: address,
 		Command: func() (*exec.Cmd, error) {
-			cmd := exec.Command(s.Packages.Python(), program,
-				"--data", filepath.Join(s.Dir, "data"), "--port", strconv.Itoa(s.Endpoint.Port))
-			cmd.Dir, cmd.Env = s.Dir, supervisor.PythonEnv()
-			return cmd, nil
+			return s.PythonCommand(program, "--data", filepath.Join(s.Dir, "data")), nil
 		},
 		Ready:       func(ctx context.Context) error { return probeMilvus(ctx, address()) },
 		StopSignal:  syscall.SIGTERM,

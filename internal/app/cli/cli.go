@@ -100,7 +100,7 @@ var commonFlags = map[string]bool{"data-dir": true, "help": true, "config": true
 // newParser creates the parser of the command line.
 func newParser(ctx context.Context, version buildVersion, stdout, stderr io.Writer) (*kong.Kong, error) {
 	var cli CLI
-	parser, err := kong.New(&cli,
+	return kong.New(&cli,
 		kong.Name("livegraph"),
 		kong.Description("Graph, live data and search in one service, on Kafka, ClickHouse, Postgres, Redis and Milvus."),
 		kong.UsageOnError(),
@@ -118,7 +118,6 @@ func newParser(ctx context.Context, version buildVersion, stdout, stderr io.Writ
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(&output.Writer{Writer: stdout}, version, (*config.Config)(&cli.Flags)),
 	)
-	return parser, err
 }
 
 // printHelp prints the help of a command.

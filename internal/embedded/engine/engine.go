@@ -12,7 +12,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 
 	"github.com/livegraph/livegraph/internal/embedded/install"
 	"github.com/livegraph/livegraph/internal/embedded/supervisor"
@@ -85,6 +87,15 @@ func (s *Setup) Run(ctx context.Context, spec supervisor.Spec) (*supervisor.Proc
 		return nil, err
 	}
 	return p, nil
+}
+
+// PythonCommand returns a command that runs a server in Python, in the engine's folder and on the port
+// of the endpoint, with args besides --port and the environment of [supervisor.PythonEnv].
+func (s *Setup) PythonCommand(program string, args ...string) *exec.Cmd {
+	args = append([]string{program, "--port", strconv.Itoa(s.Endpoint.Port)}, args...)
+	cmd := exec.Command(s.Packages.Python(), args...)
+	cmd.Dir, cmd.Env = s.Dir, supervisor.PythonEnv()
+	return cmd
 }
 
 // StartOnFreePort calls start, which starts the engine on the port of the endpoint, and reports the

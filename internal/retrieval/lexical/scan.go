@@ -36,8 +36,8 @@ const firstUnspaced = 0x0e00
 // IsUnspaced reports whether the script of a rune is written without spaces between words.
 func IsUnspaced(r rune) bool { return r >= firstUnspaced && unicode.IsOneOf(unspaced, r) }
 
-// isCharacter reports whether a rune is a unit of its own: of a script without spaces, or Hangul,
-// which has spaces, but whose suffixes are attached to the word. Pairs also match the word without
+// isCharacter reports whether a rune is scanned as a separate unit. Those of unspaced scripts are, and
+// Hangul: it has spaces, but suffixes are attached to the word, and pairs also match the word without
 // them.
 func isCharacter(r rune) bool {
 	return IsUnspaced(r) || r >= firstUnspaced && unicode.Is(unicode.Hangul, r)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -61,10 +60,7 @@ func Start(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
 	return s.Run(ctx, supervisor.Spec{
 		Address: address,
 		Command: func() (*exec.Cmd, error) {
-			cmd := exec.Command(s.Packages.Python(), main,
-				"--data", filepath.Join(s.Dir, "data"), "--port", strconv.Itoa(s.Endpoint.Port))
-			cmd.Dir, cmd.Env = s.Dir, supervisor.PythonEnv()
-			return cmd, nil
+			return s.PythonCommand(main, "--data", filepath.Join(s.Dir, "data")), nil
 		},
 		Ready:       func(ctx context.Context) error { return probe(ctx, address()) },
 		StopSignal:  syscall.SIGKILL,
