@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/livegraph/livegraph/internal/platform/budget"
+	"github.com/livegraph/livegraph/internal/platform/bufferpool"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
@@ -24,9 +25,11 @@ const (
 	// Content-Length may be wrong, so memory grows with the received bytes.
 	readStep  = 64 << 10
 	smallBody = 1 << 20
-	// maxPooledBuffer is the largest buffer that returns to a pool. Larger ones are left to
-	// the garbage collector, because pooled buffers are in no budget.
-	maxPooledBuffer = 4 << 20
+	// pooledBytes is the maximum size of all large buffers in their pool. They are in no
+	// budget. Larger buffers are left to the garbage collector.
+	pooledBytes = 32 << 20
+	// pooledTime is how long an unused large buffer is kept.
+	pooledTime = 30 * time.Second
 )
 
 // BodyOption is an option of Body.
@@ -277,30 +280,31 @@ func checkContentType(h http.Header, allowed []string) error {
 
 // Small and large buffers have separate pools, so that a small request does not use a
 // large buffer.
-var smallBuffers, largeBuffers = newBufferPool(readStep), newBufferPool(smallBody)
+var (
+	smallBuffers = sync.Pool{New: func() any { return newBuffer(readStep) }}
+	largeBuffers = bufferpool.New[*[]byte](pooledBytes, pooledTime)
+)
 
-func newBufferPool(size int) *sync.Pool {
-	return &sync.Pool{New: func() any {
-		buffer := make([]byte, 0, size)
-		return &buffer
-	}}
+func newBuffer(size int) *[]byte {
+	buffer := make([]byte, 0, size)
+	return &buffer
 }
 
 func getBuffer(contentLength int64) *[]byte {
-	pool := smallBuffers
-	if contentLength > smallBody {
-		pool = largeBuffers
+	if contentLength <= smallBody {
+		return smallBuffers.Get().(*[]byte)
 	}
-	buffer := pool.Get().(*[]byte)
-	*buffer = (*buffer)[:0]
-	return buffer
+	if buffer, ok := largeBuffers.Get(); ok {
+		return buffer
+	}
+	return newBuffer(smallBody)
 }
 
 func putBuffer(buffer *[]byte) {
-	switch size := cap(*buffer); {
-	case size <= smallBody:
+	*buffer = (*buffer)[:0]
+	if size := cap(*buffer); size <= smallBody {
 		smallBuffers.Put(buffer)
-	case size <= maxPooledBuffer:
-		largeBuffers.Put(buffer)
+	} else {
+		largeBuffers.Put(buffer, size)
 	}
 }

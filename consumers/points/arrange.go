@@ -1,50 +1,57 @@
 package points
 
 import (
-	"cmp"
 	"slices"
 
-	"github.com/livegraph/livegraph/internal/ceiling"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// Sorting single points costs more than storing them. A batch therefore groups spans by
-// series and sorts the series: with a hundred points a span this is a hundredth of the
-// work, and the spans of a series mostly arrive in the order of time. Spans are sorted only
-// where they do not, and rows only where such spans overlap.
+// Sorting single points costs more than storing them. A batch therefore sorts spans by
+// series: with a hundred points a span this is a hundredth of the work, and the spans of a
+// series mostly arrive in the order of time. Spans of a series are sorted by time only where
+// they do not, and rows only where such spans overlap.
+//
+// Live sensors send one point of each series, so a batch has as many spans as points. All that
+// writing such a span requires is copied into its batchSpan while the spans are read in the
+// order of their records. Reading the spans again in the order of series would be as many random
+// accesses to memory. The copies are brought into this order in a loop that does nothing else,
+// in which the processor makes many accesses at the same time.
 
-// batchSpan is a span of a series in a batch.
+// batchSpan is a span in a batch.
 type batchSpan struct {
+	series  uint64
 	span    *pointblock.Span
 	rec     *record
-	next    int32 // index of the next span of the series, in order of arrival; -1: none
-	partial bool  // tombstones cover some of its points
+	first   int64   // time of the first point
+	last    int64   // time of the last point, equal to first if there is only one
+	value   float64 // value of the only point of a span of numbers
+	source  int32   // index in sorter.sources
+	strings bool    // the values are strings
+	partial bool    // tombstones cover some of the points
 }
 
-// seriesRun is the rows of one series in a batch.
-type seriesRun struct {
-	id            uint64
-	first, last   int32 // indexes of spans
-	rows          int
-	source        sourceID
-	covered       ceiling.Steps // tombstones of its source and metric
-	sourceDeleted bool          // the source itself is deleted
-	receivedAt    int64
+// sourceUse is a source of consecutive spans.
+type sourceUse struct {
+	id         sourceID
+	tombstones *sourceTombstones // nil: none
+	receivedAt int64             // newest receive time, in microseconds; 0: its points are deleted
 }
 
 // sorter is the memory in which a batch is sorted. Batches reuse it.
 type sorter struct {
-	spans    []batchSpan
-	runs     []seriesRun
-	runIndex map[uint64]int32 // indexes of runs, by series id
-	order    []int32
-	floors   map[sourceID]uint64 // lowest version of each source
+	spans       []batchSpan
+	ordered     []batchSpan // the spans, ordered by series
+	sources     []sourceUse
+	keys, spare []spanKey
+	ids, added  []uint64            // series of the batch, and those that this process has not stored
+	floors      map[sourceID]uint64 // lowest version of each source
+	values      []float64           // scratch
+
+	numbers, strings int // rows of each kind
 }
 
-func newSorter() *sorter {
-	return &sorter{runIndex: map[uint64]int32{}, floors: map[sourceID]uint64{}}
-}
+func newSorter() *sorter { return &sorter{floors: map[sourceID]uint64{}} }
 
 // arrange fills the columns.
 func (b *batch) arrange() {
@@ -53,32 +60,42 @@ func (b *batch) arrange() {
 		s = newSorter()
 	}
 	defer b.c.sorters.Put(s, 1)
-	spans, runs := b.gather(s)
-	order := s.order[:0]
-	numbers, strings := 0, 0
-	for i := range runs {
-		order = append(order, int32(i))
-		if spans[runs[i].first].span.Kind == pointblock.KindString {
-			strings += runs[i].rows
-		} else {
-			numbers += runs[i].rows
-		}
+	b.gather(s)
+	s.keys, s.spare = sortKeys(s.keys, s.spare)
+	s.ids = appendSeries(s.ids[:0], s.keys)
+	s.added = b.c.storedSeries.appendMissing(s.added[:0], s.ids)
+	b.columns.grow(s.numbers, s.strings, len(s.ids))
+	s.ordered = slices.Grow(s.ordered[:0], len(s.keys))[:len(s.keys)]
+	for i := range s.keys {
+		s.ordered[i] = s.spans[s.keys[i].span]
 	}
-	slices.SortFunc(order, func(x, y int32) int { return cmp.Compare(runs[x].id, runs[y].id) })
-	s.order = order
-	b.columns.grow(numbers, strings, len(runs))
-	w := writer{columns: b.columns}
-	for _, i := range order {
-		run := &runs[i]
-		b.appendSeries(run, spans)
-		if spans[run.first].span.Kind == pointblock.KindString {
-			w.writeStrings(run, spans)
-		} else {
-			w.writeNumbers(run, spans)
+	w := writer{columns: b.columns, sources: s.sources}
+	spans, added := s.ordered, s.added
+	for len(spans) > 0 {
+		series := spans[0].series
+		n := 1
+		for n < len(spans) && spans[n].series == series {
+			n++
 		}
+		if len(added) > 0 && added[0] == series {
+			w.appendIdentity(&spans[0])
+			added = added[1:]
+		}
+		w.write(series, spans[:n])
+		spans = spans[n:]
 	}
+	b.noteSources(s.sources)
 	clear(s.spans) // they refer to records
-	clear(s.runs)
+	clear(s.ordered)
+	clear(s.sources)
+}
+
+// noteSources adds the sources of the batch and their activity to the columns.
+func (b *batch) noteSources(uses []sourceUse) {
+	for i := range uses {
+		u := &uses[i]
+		b.columns.sources[u.id] = max(b.columns.sources[u.id], u.receivedAt)
+	}
 	for source, receivedAt := range b.columns.sources {
 		if receivedAt == 0 {
 			continue
@@ -89,88 +106,61 @@ func (b *batch) arrange() {
 	}
 }
 
-// gather groups by series the spans that tombstones do not cover entirely.
-func (b *batch) gather(s *sorter) ([]batchSpan, []seriesRun) {
+// gather collects the spans that tombstones do not cover entirely, with the keys to sort them.
+func (b *batch) gather(s *sorter) {
 	count := 0
 	for _, rec := range b.records {
 		count += len(rec.Spans)
 	}
-	spans, runs, runIndex := slices.Grow(s.spans[:0], count), s.runs[:0], s.runIndex
-	clear(runIndex)
+	s.spans, s.keys, s.sources = slices.Grow(s.spans[:0], count), slices.Grow(s.keys[:0], count), s.sources[:0]
+	s.numbers, s.strings = 0, 0
 	for _, rec := range b.records {
+		var use *sourceUse
 		for i := range rec.Spans {
 			span := &rec.Spans[i]
-			n, ok := runIndex[span.SeriesID]
-			if !ok {
-				n = int32(len(runs))
-				runIndex[span.SeriesID] = n
-				runs = append(runs, b.newRun(rec, span))
+			if use == nil || use.id.Source != span.Source {
+				use = b.use(s, sourceID{Workspace: rec.Workspace, Source: span.Source})
 			}
-			run := &runs[n]
-			next := batchSpan{span: span, rec: rec, next: -1}
-			if len(run.covered) > 0 && next.applyTombstones(run.covered) {
-				if !run.sourceDeleted {
-					run.receivedAt = max(run.receivedAt, rec.ReceivedAtUS)
-				}
-				continue
-			}
-			index := int32(len(spans))
-			spans = append(spans, next)
-			if run.first < 0 {
-				run.first = index
-			} else {
-				spans[run.last].next = index
-			}
-			run.last = index
-			run.rows += span.Count
-			run.receivedAt = max(run.receivedAt, rec.ReceivedAtUS)
+			s.add(rec, span, use)
 		}
 	}
-	for i := range runs {
-		run := &runs[i]
-		b.columns.sources[run.source] = max(b.columns.sources[run.source], run.receivedAt)
-	}
-	s.spans, s.runs = spans, runs
-	return spans, slices.DeleteFunc(runs, func(r seriesRun) bool { return r.first < 0 })
 }
 
-// newRun returns an empty run for the series of a span.
-func (b *batch) newRun(rec *record, span *pointblock.Span) seriesRun {
-	source := sourceID{Workspace: rec.Workspace, Source: span.Source}
-	tombstones := b.tombstonesOf(source)
-	return seriesRun{
-		id: span.SeriesID, first: -1, last: -1, source: source, covered: tombstones.forMetric(span.Metric),
-		sourceDeleted: tombstones != nil && tombstones.sourceDeleted,
-	}
+// use adds a source to the sources of the batch.
+func (b *batch) use(s *sorter, id sourceID) *sourceUse {
+	s.sources = append(s.sources, sourceUse{id: id, tombstones: b.tombstones[id]})
+	return &s.sources[len(s.sources)-1]
 }
 
-// tombstonesOf returns the tombstones of a source, nil if it has none.
-func (b *batch) tombstonesOf(source sourceID) *sourceTombstones {
-	return b.tombstones[source]
-}
-
-// applyTombstones reports whether tombstones cover all points of the span. It sets partial
-// if they cover only some.
-func (p *batchSpan) applyTombstones(covered ceiling.Steps) bool {
-	all, some := covered.Cover(p.span.FirstUS, p.span.LastUS, p.rec.version)
-	p.partial = some && !all
-	return all
-}
-
-// appendSeries appends the identity of a series, unless this process has stored it before.
-func (b *batch) appendSeries(run *seriesRun, spans []batchSpan) {
-	if b.c.storedSeries.has(run.id) {
-		return
+// add adds a span, unless tombstones cover all of its points.
+func (s *sorter) add(rec *record, span *pointblock.Span, use *sourceUse) {
+	next := batchSpan{
+		series: span.SeriesID, span: span, rec: rec, first: span.FirstUS, last: span.LastUS,
+		source: int32(len(s.sources) - 1), strings: span.Kind == pointblock.KindString,
 	}
-	span := spans[run.first].span
-	tags := map[string]string{}
-	for _, t := range span.Tags() {
-		tags[t.Key] = t.Value
+	if use.tombstones != nil {
+		all, some := use.tombstones.forMetric(span.Metric).Cover(span.FirstUS, span.LastUS, rec.version)
+		if all {
+			if !use.tombstones.sourceDeleted {
+				use.receivedAt = max(use.receivedAt, rec.ReceivedAtUS)
+			}
+			return
+		}
+		next.partial = some
 	}
-	b.columns.series = append(b.columns.series, clickhouse.SeriesRow{
-		ID: run.id, Workspace: run.source.Workspace, Source: run.source.Source,
-		Metric: string(span.Metric), Tags: tags, Kind: uint8(span.Kind),
-	})
+	use.receivedAt = max(use.receivedAt, rec.ReceivedAtUS)
+	switch {
+	case next.strings:
+		s.strings += span.Count
+	case span.Count == 1:
+		s.values = span.AppendValues(s.values[:0])
+		next.value = s.values[0]
+		s.numbers++
+	default:
+		s.numbers += span.Count
+	}
+	s.keys = append(s.keys, spanKey{series: span.SeriesID, span: int32(len(s.spans))})
+	s.spans = append(s.spans, next)
 }
 
 // grow increases the capacity for a number of further rows.
@@ -178,5 +168,5 @@ func (c *columns) grow(numbers, strings, series int) {
 	p, s := &c.points, &c.states
 	p.TS, p.Values = slices.Grow(p.TS, numbers), slices.Grow(p.Values, numbers)
 	s.TS, s.Values = slices.Grow(s.TS, strings), slices.Grow(s.Values, strings)
-	c.latest = slices.Grow(c.latest, series)
+	c.latest.Grow(series)
 }

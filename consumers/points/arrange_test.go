@@ -93,13 +93,15 @@ func requireModel(t require.TestingT, c *columns, want map[rowKey]string, versio
 		return c.states.Values[i]
 	})
 	require.Equal(t, want, got)
-	require.Len(t, c.latest, len(newest))
-	for _, l := range c.latest {
-		require.Equal(t, newest[l.Series], l.TS)
-		if l.Text != "" {
-			require.Equal(t, want[rowKey{l.Series, l.TS}], l.Text)
+	require.Equal(t, len(newest), c.latest.Len())
+	for i, series := range c.latest.Series {
+		key := rowKey{series, c.latest.TS[i]}
+		require.Equal(t, newest[series], key.ts)
+		require.Equal(t, versions[key], c.latest.Versions[i])
+		if text := c.latest.Texts[i]; text != "" {
+			require.Equal(t, want[key], text)
 		} else {
-			require.Equal(t, want[rowKey{l.Series, l.TS}], fmt.Sprint(l.Value))
+			require.Equal(t, want[key], fmt.Sprint(c.latest.Values[i]))
 		}
 	}
 }

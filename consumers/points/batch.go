@@ -57,7 +57,7 @@ type record struct {
 type columns struct {
 	points   clickhouse.PointColumns
 	states   clickhouse.StateColumns
-	latest   []clickhouse.LatestRow
+	latest   clickhouse.LatestColumns
 	activity []clickhouse.ActivityRow
 	series   []clickhouse.SeriesRow
 	sources  map[sourceID]int64 // newest receive time of each source, in microseconds
@@ -76,9 +76,9 @@ func (c *columns) oversized() bool {
 func (c *columns) reset() {
 	c.points.Reset()
 	c.states.Reset()
-	clear(c.latest) // releases the strings
-	clear(c.series)
-	c.latest, c.activity, c.series = c.latest[:0], c.activity[:0], c.series[:0]
+	c.latest.Reset()
+	clear(c.series) // releases the strings
+	c.activity, c.series = c.activity[:0], c.series[:0]
 	clear(c.sources)
 }
 

@@ -14,11 +14,16 @@ func newSeriesCache(most int) *seriesCache {
 	return &seriesCache{limit: most, ids: map[uint64]struct{}{}}
 }
 
-func (c *seriesCache) has(id uint64) bool {
+// appendMissing appends to missing those of ids that are not in the set, in their order.
+func (c *seriesCache) appendMissing(missing, ids []uint64) []uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, ok := c.ids[id]
-	return ok
+	for _, id := range ids {
+		if _, ok := c.ids[id]; !ok {
+			missing = append(missing, id)
+		}
+	}
+	return missing
 }
 
 // add adds series to the set. If the limit would be exceeded, it first clears the set.

@@ -28,7 +28,7 @@ func (b *batch) Store(ctx context.Context) error {
 	var inserts errgroup.Group
 	inserts.Go(func() error { return once(&s.points, func() error { return db.InsertPoints(ctx, &c.points) }) })
 	inserts.Go(func() error { return once(&s.states, func() error { return db.InsertStates(ctx, &c.states) }) })
-	inserts.Go(func() error { return once(&s.latest, func() error { return db.InsertLatest(ctx, c.latest) }) })
+	inserts.Go(func() error { return once(&s.latest, func() error { return db.InsertLatest(ctx, &c.latest) }) })
 	inserts.Go(func() error { return once(&s.activity, func() error { return db.InsertActivity(ctx, c.activity) }) })
 	if err := inserts.Wait(); err != nil {
 		return classify(err)

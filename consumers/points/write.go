@@ -5,14 +5,13 @@ import (
 	"slices"
 
 	"github.com/livegraph/livegraph/internal/ceiling"
-	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
 // writer decodes spans into columns, one series after the other.
 type writer struct {
 	columns *columns
-	order   []int32 // scratch: indexes of the spans of a series, in the order of time
+	sources []sourceUse
 	merger  merger
 	values  []float64
 	strings []string
@@ -20,68 +19,76 @@ type writer struct {
 	versions []uint64
 }
 
-// sortSpans returns the spans of a series in the order of their first time, and
-// reports whether no two of them overlap.
-func (w *writer) sortSpans(run *seriesRun, spans []batchSpan) (order []int32, disjoint bool) {
-	w.order = w.order[:0]
-	disjoint, ordered := true, true
-	for i, last := run.first, (*pointblock.Span)(nil); i >= 0; i = spans[i].next {
-		span := spans[i].span
-		if last != nil {
-			ordered = ordered && span.FirstUS >= last.FirstUS
-			disjoint = disjoint && span.FirstUS > last.LastUS
+// write writes the spans of one series.
+func (w *writer) write(series uint64, spans []batchSpan) {
+	source := &w.sources[spans[0].source].id
+	latest := clickhouse.LatestRow{Workspace: source.Workspace, Source: source.Source, Series: series}
+	var written bool
+	if spans[0].strings {
+		c := &w.columns.states
+		if w.strings, written = writeSeries(w, spans, c, w.strings, decodeStrings); written {
+			n := c.Len() - 1
+			latest.TS, latest.Text, latest.Version = c.TS[n], c.Values[n], c.Versions.Last()
+			w.columns.latest.Append(&latest)
 		}
-		w.order, last = append(w.order, i), span
+		return
+	}
+	c := &w.columns.points
+	if w.values, written = writeSeries(w, spans, c, w.values, decodeNumbers); written {
+		n := c.Len() - 1
+		latest.TS, latest.Value, latest.Version = c.TS[n], c.Values[n], c.Versions.Last()
+		w.columns.latest.Append(&latest)
+	}
+}
+
+func decodeStrings(p *batchSpan, values []string) []string { return p.span.AppendStrings(values) }
+
+func decodeNumbers(p *batchSpan, values []float64) []float64 {
+	if p.first == p.last {
+		return append(values, p.value)
+	}
+	return p.span.AppendValues(values)
+}
+
+// sortSpans sorts the spans of a series by their first time, and reports whether no two of
+// them overlap.
+func sortSpans(spans []batchSpan) (disjoint bool) {
+	disjoint, ordered := true, true
+	for i := 1; i < len(spans); i++ {
+		ordered = ordered && spans[i].first >= spans[i-1].first
+		disjoint = disjoint && spans[i].first > spans[i-1].last
 	}
 	if ordered {
-		return w.order, disjoint
+		return disjoint
 	}
-	slices.SortStableFunc(w.order, func(x, y int32) int {
-		return cmp.Compare(spans[x].span.FirstUS, spans[y].span.FirstUS)
-	})
+	slices.SortStableFunc(spans, func(x, y batchSpan) int { return cmp.Compare(x.first, y.first) })
 	disjoint = true
-	for i := 1; i < len(w.order); i++ {
-		disjoint = disjoint && spans[w.order[i]].span.FirstUS > spans[w.order[i-1]].span.LastUS
+	for i := 1; i < len(spans); i++ {
+		disjoint = disjoint && spans[i].first > spans[i-1].last
 	}
-	return w.order, disjoint
-}
-
-// writeNumbers writes a series of numbers.
-func (w *writer) writeNumbers(run *seriesRun, spans []batchSpan) {
-	c := &w.columns.points
-	var written bool
-	if w.values, written = writeSeries(w, run, spans, c, w.values, (*pointblock.Span).AppendValues); written {
-		n := c.Len() - 1
-		w.appendLatest(run, c.TS[n], c.Versions.Last(), c.Values[n], "")
-	}
-}
-
-// writeStrings writes a series of strings.
-func (w *writer) writeStrings(run *seriesRun, spans []batchSpan) {
-	c := &w.columns.states
-	var written bool
-	if w.strings, written = writeSeries(w, run, spans, c, w.strings, (*pointblock.Span).AppendStrings); written {
-		n := c.Len() - 1
-		w.appendLatest(run, c.TS[n], c.Versions.Last(), 0, c.Values[n])
-	}
+	return disjoint
 }
 
 // writeSeries appends the decoded spans of a series to columns, in the order of time
 // and with one row for each time. It returns the scratch memory and reports whether it
 // appended any row.
 func writeSeries[V float64 | string](
-	w *writer, run *seriesRun, spans []batchSpan, c *clickhouse.Columns[V], scratch []V,
-	decode func(*pointblock.Span, []V) []V,
+	w *writer, spans []batchSpan, c *clickhouse.Columns[V], scratch []V, decode func(*batchSpan, []V) []V,
 ) ([]V, bool) {
 	begin := c.Len()
-	order, disjoint := w.sortSpans(run, spans)
-	for _, i := range order {
+	disjoint := sortSpans(spans)
+	for i := range spans {
 		p := &spans[i]
 		from := len(c.TS)
-		c.TS = p.span.AppendTimestamps(c.TS)
-		c.Values = decode(p.span, c.Values)
+		if p.first == p.last {
+			c.TS = append(c.TS, p.first)
+		} else {
+			c.TS = p.span.AppendTimestamps(c.TS)
+		}
+		c.Values = decode(p, c.Values)
 		if p.partial {
-			n := from + keepUncovered(p, run.covered, c.TS[from:], c.Values[from:])
+			covered := w.sources[p.source].tombstones.forMetric(p.span.Metric)
+			n := from + keepUncovered(p, covered, c.TS[from:], c.Values[from:])
 			c.TS, c.Values = c.TS[:n], c.Values[:n]
 		}
 		c.Versions.Append(p.rec.version, len(c.TS)-from)
@@ -97,15 +104,20 @@ func writeSeries[V float64 | string](
 			c.Versions.Append(r.version, 1)
 		}
 	}
-	c.Series.Append(run.id, len(c.TS)-begin)
+	c.Series.Append(spans[0].series, len(c.TS)-begin)
 	return scratch, c.Len() > begin
 }
 
-// appendLatest appends a row of table latest.
-func (w *writer) appendLatest(run *seriesRun, ts int64, version uint64, value float64, text string) {
-	w.columns.latest = append(w.columns.latest, clickhouse.LatestRow{
-		Workspace: run.source.Workspace, Source: run.source.Source, Series: run.id, TS: ts, Version: version, Value: value,
-		Text: text,
+// appendIdentity appends the identity of a span's series.
+func (w *writer) appendIdentity(p *batchSpan) {
+	tags := map[string]string{}
+	for _, t := range p.span.Tags() {
+		tags[t.Key] = t.Value
+	}
+	source := &w.sources[p.source].id
+	w.columns.series = append(w.columns.series, clickhouse.SeriesRow{
+		ID: p.series, Workspace: source.Workspace, Source: source.Source,
+		Metric: string(p.span.Metric), Tags: tags, Kind: uint8(p.span.Kind),
 	})
 }
 

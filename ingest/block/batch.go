@@ -35,6 +35,7 @@ type Batch struct {
 
 	Unescaped []byte // strings that are not contiguous in the body, such as those with escapes
 	Output    output
+	encoded   []byte // buffer for the identity of a series
 }
 
 // Hooks are the functions of a format's parser that a batch calls. None is called per accepted point.

@@ -3,17 +3,14 @@ package block
 import (
 	"hash/maphash"
 
-	"github.com/google/uuid"
-
 	"github.com/livegraph/livegraph/ingest/rejection"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// The initial size of the hash table of labels, and the estimated memory of a label and a tag.
+// The estimated memory of a label and a tag.
 const (
-	firstLabelSlots = 64
-	labelBytes      = 256
-	tagBytes        = 32
+	labelBytes = 256
+	tagBytes   = 32
 )
 
 // Tokens are the bytes of the body that identify the series of a row or series object. A token is empty if the
@@ -39,7 +36,7 @@ type Label struct {
 	Source int32            // index in Batch.Sources
 	Next   int32            // the label that last followed this one in the request
 
-	Known      *KnownSeries     // the cached series of numbers; metric and tags are then perhaps not parsed
+	known      *cachedLabel     // has the series of numbers; metric and tags are then perhaps not parsed
 	Refused    rejection.Reason // why all points of the label are rejected
 	InvalidTag string           // the invalid tag
 
@@ -47,13 +44,6 @@ type Label struct {
 	Count       [2]int // number of points
 	First       [2]int // index of the first row or series that has a point
 	seriesIndex [2]int32
-}
-
-// KnownSeries is the series to which a label was last resolved. It is immutable.
-type KnownSeries struct {
-	Source  uuid.UUID
-	Ref     pointblock.SeriesRef
-	Encoded []byte // the series' identity, encoded as in records
 }
 
 // Refuse sets the rule that the label breaks and the invalid tag. If a rule is set already, it does nothing.
@@ -66,26 +56,27 @@ func (l *Label) Refuse(why rejection.Reason, tag string) {
 // isKnown reports whether the series of a label's points of a kind is cached. It is not if the source was deleted and
 // created again. Then isKnown removes the cached series. If it returns false, the label is parsed.
 func (b *Batch) isKnown(l *Label, kind pointblock.Kind) bool {
-	if l.Known == nil {
+	if l.known == nil {
 		return false
 	}
 	if len(b.Labels.Defaults.Tags) > 0 { // the series has tags that are not in the tokens
-		l.Known = nil
+		l.known = nil
 		return false
 	}
-	if b.Sources.List[l.Source].ID == l.Known.Source && kind == pointblock.KindNumber {
+	if b.Sources.List[l.Source].ID == l.known.source && kind == pointblock.KindNumber {
 		return true
 	}
 	b.read(l)
-	if b.Sources.List[l.Source].ID != l.Known.Source {
-		l.Known = nil
+	if b.Sources.List[l.Source].ID != l.known.source {
+		l.known.found.Store(0) // it is not predicted any more
+		l.known = nil
 	}
 	return false
 }
 
 // read parses a label if it has not been, because its series is cached.
 func (b *Batch) read(l *Label) {
-	if l.Known != nil && l.Metric == "" {
+	if l.known != nil && l.Metric == "" {
 		b.Hooks.Read(l)
 	}
 }
@@ -94,12 +85,13 @@ func (b *Batch) read(l *Label) {
 type labelSet struct {
 	Seed     maphash.Seed
 	List     []Label
-	slots    []int32 // a hash table of indexes, plus one; at most half full
+	table    table // of List
 	tags     []pointblock.Tag
 	Last     int32
 	Defaults defaults
 
-	Hits, Misses int // labels that were in the cache, and that were not
+	Hits, Misses int          // labels that were in the cache, and that were not
+	cached       *cachedLabel // the last label that was looked up in the cache; nil if it was not there
 }
 
 // defaults apply to all points of the request.
@@ -110,16 +102,18 @@ type defaults struct {
 }
 
 func (s *labelSet) reset() {
+	s.table.reset(len(s.List), s.hashOf)
 	clear(s.List)
 	clear(s.tags)
-	clear(s.slots)
 	s.List, s.tags, s.Last = s.List[:0], s.tags[:0], 0
-	s.Defaults, s.Hits, s.Misses = defaults{}, 0, 0
+	s.Defaults, s.Hits, s.Misses, s.cached = defaults{}, 0, 0, nil
 }
 
 func (s *labelSet) size() int {
-	return cap(s.List)*labelBytes + cap(s.tags)*tagBytes + cap(s.slots)*4
+	return cap(s.List)*labelBytes + cap(s.tags)*tagBytes + cap(s.table.slots)*4
 }
+
+func (s *labelSet) hashOf(i int32) uint64 { return s.List[i].Hash }
 
 // Expected returns the label that is likely to come next: the one that followed the last label before. Most
 // requests repeat their series in the same order. It returns nil if there are no labels.
@@ -128,6 +122,19 @@ func (s *labelSet) Expected() *Label {
 		return nil
 	}
 	return &s.List[s.List[s.Last].Next]
+}
+
+// predicted returns the cached label that is likely to be looked up next, or nil. now is in microseconds since
+// the Unix epoch.
+func (s *labelSet) predicted(now int64) *cachedLabel {
+	if s.cached == nil {
+		return nil
+	}
+	next := s.cached.next.Load()
+	if next == nil || now-next.found.Load() > maxPredictedTime.Microseconds() {
+		return nil
+	}
+	return next
 }
 
 // Find returns the index of the label with the tokens t, or -1, and the hash of t.
@@ -141,40 +148,17 @@ func (s *labelSet) Find(t *Tokens) (int32, uint64) {
 // FindHashed returns the index of the label with the tokens t, or -1. h is the hash of t by any function that
 // the caller uses for the whole request.
 func (s *labelSet) FindHashed(t *Tokens, h uint64) int32 {
-	if len(s.slots) == 0 {
-		return -1
-	}
-	mask := uint64(len(s.slots) - 1)
-	for slot := h & mask; s.slots[slot] != 0; slot = (slot + 1) & mask {
-		if l := &s.List[s.slots[slot]-1]; l.Hash == h && l.Equal(t) {
-			return s.slots[slot] - 1
-		}
-	}
-	return -1
+	return s.table.find(h, func(i int32) bool { return s.List[i].Hash == h && s.List[i].Equal(t) })
 }
 
 // Insert adds a label and returns its index.
 func (s *labelSet) Insert(l Label) int32 {
-	if 2*(len(s.List)+1) > len(s.slots) {
-		s.slots = make([]int32, max(firstLabelSlots, 4*len(s.List)))
-		for i := range s.List {
-			s.setSlot(s.List[i].Hash, int32(i))
-		}
-	}
 	i := int32(len(s.List))
+	s.table.reserve(len(s.List), 1, s.hashOf)
 	l.Next = i
 	s.List = append(s.List, l)
-	s.setSlot(l.Hash, i)
+	s.table.insert(l.Hash, i)
 	return i
-}
-
-func (s *labelSet) setSlot(hash uint64, i int32) {
-	mask := uint64(len(s.slots) - 1)
-	slot := hash & mask
-	for s.slots[slot] != 0 {
-		slot = (slot + 1) & mask
-	}
-	s.slots[slot] = i + 1
 }
 
 // Follow records that label i followed the last label in the request. Label i becomes the last label.

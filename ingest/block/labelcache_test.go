@@ -1,17 +1,24 @@
 package block
 
 import (
-	"strings"
+	"bytes"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
 func TestLabelsAreCachedByWorkspaceAndForm(t *testing.T) {
 	c, workspace, other := NewLabelCache(1<<20), uuid.New(), uuid.New()
 	l := Label{Tokens: Tokens{Tags: []byte("labels"), Metric: []byte("up")}, Hash: 7}
-	known := &cachedLabel{form: FormLine, workspace: workspace, tags: "labels", metric: "up", name: "node/a:1"}
+	known := &cachedLabel{
+		form: FormLine, workspace: workspace, data: []byte("uplabelsnode/a:1"), ends: [4]uint16{0, 2, 8, 16},
+	}
+	require.Equal(t, "node/a:1", known.name())
 	c.labels.Put(l.Hash, l.Hash, known)
 	require.Same(t, known, c.get(FormLine, workspace, &l))
 	require.Nil(t, c.get(FormLine, other, &l))
@@ -23,14 +30,18 @@ func TestLabelsAreCachedByWorkspaceAndForm(t *testing.T) {
 	} {
 		require.Nil(t, c.get(FormLine, workspace, &Label{Tokens: tokens, Hash: l.Hash}), "other bytes of the same hash")
 	}
-	c.labels.Put(l.Hash, l.Hash, &cachedLabel{form: FormLine, workspace: other, tags: "labels", metric: "up"})
+	c.labels.Put(l.Hash, l.Hash, &cachedLabel{
+		form: FormLine, workspace: other, data: []byte("uplabels"), ends: [4]uint16{0, 2, 8, 8},
+	})
 	require.Nil(t, c.get(FormLine, workspace, &l), "the last entry of a hash is cached")
 }
 
 func TestTheLabelCacheIsBounded(t *testing.T) {
 	const limit = 1 << 20
 	c, workspace := NewLabelCache(limit), uuid.New()
-	long := &cachedLabel{form: FormLine, workspace: workspace, tags: strings.Repeat("x", 1000)}
+	long := &cachedLabel{
+		form: FormLine, workspace: workspace, data: bytes.Repeat([]byte("x"), 1000), ends: [4]uint16{0, 0, 1000, 1000},
+	}
 	for i := range uint64(10_000) {
 		c.labels.Put(i, i, long)
 	}
@@ -40,5 +51,62 @@ func TestTheLabelCacheIsBounded(t *testing.T) {
 		c.labels.Put(1<<32+i, 1<<32+i, long)
 	}
 	require.Equal(t, kept, c.Len(), "a full generation is kept for a minimum time")
-	require.NotNil(t, c.get(FormLine, workspace, &Label{Tokens: Tokens{Tags: []byte(long.tags)}, Hash: 1}))
+	require.NotNil(t, c.get(FormLine, workspace, &Label{Tokens: Tokens{Tags: long.data}, Hash: 1}))
+}
+
+// TestLabelsArePredictedFromTheOnesBefore replaces a label in the cache. Requests that have the labels in the same
+// order still find it, until they must look it up again.
+func TestLabelsArePredictedFromTheOnesBefore(t *testing.T) {
+	c := NewLabelCache(1 << 20)
+	b := NewBatch(c)
+	begin := time.Now()
+	lookup := func(at time.Duration, names ...string) (found []bool) {
+		b.Begin(uuid.Nil, begin.Add(at), nil)
+		defer b.End()
+		for i := range names {
+			l := Label{Tokens: Tokens{Tags: []byte(names[i])}}
+			_, l.Hash = b.Labels.Find(&l.Tokens)
+			found = append(found, c.Lookup(b, FormLine, &l))
+		}
+		return found
+	}
+	hashes := map[string]uint64{}
+	for i, name := range []string{"a", "b", "c"} {
+		tokens := Tokens{Tags: []byte(name)}
+		_, hash := b.Labels.Find(&tokens)
+		hashes[name] = hash
+		c.labels.Put(hash, hash, &cachedLabel{
+			form: FormLine, data: []byte(name + "source"), ends: [4]uint16{0, 0, 1, 7}, ref: seriesRef(i),
+		})
+	}
+	require.Equal(t, []bool{true, true, true}, lookup(0, "a", "b", "c"))
+	other := &cachedLabel{form: FormLine, data: []byte("other"), ends: [4]uint16{0, 0, 5, 5}}
+	c.labels.Put(hashes["b"], hashes["b"], other)
+	require.Equal(t, []bool{true, true}, lookup(time.Second, "a", "b"), "b follows a")
+	require.Equal(t, []bool{false}, lookup(time.Second, "b"), "only the cache itself is asked")
+	require.Equal(t, []bool{true, false}, lookup(time.Second, "c", "b"))
+	require.Equal(t, []bool{true, true, true}, lookup(2*time.Second, "a", "b", "c"), "b refers to no other label any more")
+	require.Equal(t, []bool{true, false, true}, lookup(maxPredictedTime+time.Second, "a", "b", "c"))
+}
+
+func seriesRef(i int) pointblock.SeriesRef {
+	return pointblock.SeriesRef{ID: uint64(i), Fingerprint: pointblock.Fingerprint{byte(i)}}
+}
+
+// TestALabelThatIsCachedAlreadyIsKept adds one label by two requests.
+func TestALabelThatIsCachedAlreadyIsKept(t *testing.T) {
+	c := NewLabelCache(1 << 20)
+	b := NewBatch(c)
+	b.Begin(uuid.Nil, time.Now(), nil)
+	for i := range 3 {
+		source := b.Sources.InternName(fmt.Sprint("source ", i/2))
+		b.Sources.List[source].ID = uuid.UUID{byte(i / 2)}
+		l := Label{Tokens: Tokens{Tags: []byte("a")}, Hash: 7, Source: source}
+		before := c.get(FormLine, uuid.Nil, &l)
+		c.Add(b, FormLine, &l, seriesRef(1), &pointblock.Identity{Metric: "m"})
+		after := c.get(FormLine, uuid.Nil, &l)
+		require.Equal(t, i == 1, before == after, "only another source replaces it")
+		require.Equal(t, fmt.Sprint("source ", i/2), after.name())
+		require.Equal(t, pointblock.AppendSeriesHeader(nil, seriesRef(1), &pointblock.Identity{Metric: "m"}), after.encoded())
+	}
 }

@@ -17,7 +17,7 @@ type requestSeries struct {
 // output is the result of a batch: its series, and the records of their points.
 type output struct {
 	Series []requestSeries
-	slots  []int32 // a hash table of indexes of Finals, plus one
+	table  table // of Series
 
 	// Buffers for the series that is being processed.
 	identity  pointblock.Identity
@@ -37,7 +37,7 @@ type output struct {
 
 func (o *output) reset() {
 	o.identity = pointblock.Identity{}
-	clear(o.slots)
+	o.table.reset(len(o.Series), o.hashOf)
 	clear(o.Tags)
 	clear(o.strings.values)
 	clear(o.Messages)
@@ -52,20 +52,14 @@ func (b *Batch) DropMessages() {
 }
 
 func (o *output) size() int {
-	return cap(o.Series)*72 + cap(o.slots)*4 + cap(o.numbers.ts)*16 + cap(o.strings.ts)*24 + 2*o.bytes
+	return cap(o.Series)*72 + cap(o.table.slots)*4 + cap(o.numbers.ts)*16 + cap(o.strings.ts)*24 + 2*o.bytes
 }
 
 // Identify computes the series that the labels name.
 func (b *Batch) Identify(key *[16]byte) {
 	o := &b.Output
 	labels := b.Labels.List
-	if minSlots := 4 * len(labels); len(o.slots) < minSlots {
-		size := 1
-		for size < minSlots {
-			size *= 2
-		}
-		o.slots = make([]int32, size)
-	}
+	o.table.reserve(len(o.Series), len(labels), o.hashOf)
 	for i := range labels {
 		l := &labels[i]
 		for k := range l.Count {
@@ -76,8 +70,8 @@ func (b *Batch) Identify(key *[16]byte) {
 			kind := pointblock.Kind(k + 1)
 			var index int32
 			if b.isKnown(l, kind) {
-				index = o.intern(l.Known.Ref.Fingerprint)
-				o.Series[index].Ref.ID, o.Series[index].Registered = l.Known.Ref.ID, true
+				index = o.intern(l.known.ref.Fingerprint)
+				o.Series[index].Ref.ID, o.Series[index].Registered = l.known.ref.ID, true
 			} else {
 				o.identity = b.Identity(l, kind, &o.Tags)
 				o.canonical = o.identity.AppendCanonical(o.canonical[:0])
@@ -96,14 +90,15 @@ func (b *Batch) Identify(key *[16]byte) {
 
 // intern returns the index of the series with the fingerprint, which it adds if it is new.
 func (o *output) intern(fingerprint pointblock.Fingerprint) int32 {
-	mask := uint64(len(o.slots) - 1)
-	slot := fingerprint.SeriesID() & mask
-	for ; o.slots[slot] != 0; slot = (slot + 1) & mask {
-		if o.Series[o.slots[slot]-1].Ref.Fingerprint == fingerprint {
-			return o.slots[slot] - 1
-		}
+	hash := fingerprint.SeriesID()
+	i := o.table.find(hash, func(i int32) bool { return o.Series[i].Ref.Fingerprint == fingerprint })
+	if i < 0 {
+		i = int32(len(o.Series))
+		o.table.reserve(len(o.Series), 1, o.hashOf) // a label may have numbers and strings
+		o.Series = append(o.Series, requestSeries{Ref: pointblock.SeriesRef{Fingerprint: fingerprint}})
+		o.table.insert(hash, i)
 	}
-	o.Series = append(o.Series, requestSeries{Ref: pointblock.SeriesRef{Fingerprint: fingerprint}})
-	o.slots[slot] = int32(len(o.Series))
-	return o.slots[slot] - 1
+	return i
 }
+
+func (o *output) hashOf(i int32) uint64 { return o.Series[i].Ref.Fingerprint.SeriesID() }

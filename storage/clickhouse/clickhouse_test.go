@@ -93,12 +93,14 @@ func TestABatchMayHoldPointsOfEveryMonth(t *testing.T) {
 func TestOfLatestAndActivityTheNewestStays(t *testing.T) {
 	db, address := open(t)
 	w, s := uuid.New(), uuid.New()
-	row := func(ts int64, version uint64, value float64) clickhouse.LatestRow {
-		return clickhouse.LatestRow{Workspace: w, Source: s, Series: 5, TS: ts, Version: version, Value: value}
+	row := func(ts int64, version uint64, value float64) *clickhouse.LatestColumns {
+		return clickhouse.LatestOf(clickhouse.LatestRow{
+			Workspace: w, Source: s, Series: 5, TS: ts, Version: version, Value: value,
+		})
 	}
-	require.NoError(t, db.InsertLatest(t.Context(), []clickhouse.LatestRow{row(20, 3, 1)}))
-	require.NoError(t, db.InsertLatest(t.Context(), []clickhouse.LatestRow{row(10, 9, 2)}))
-	require.NoError(t, db.InsertLatest(t.Context(), []clickhouse.LatestRow{row(20, 4, 3)}))
+	require.NoError(t, db.InsertLatest(t.Context(), row(20, 3, 1)))
+	require.NoError(t, db.InsertLatest(t.Context(), row(10, 9, 2)))
+	require.NoError(t, db.InsertLatest(t.Context(), row(20, 4, 3)))
 	require.Equal(t, fmt.Sprintf("%s\t%s\t5\t20\t3", w, s), testenv.QueryClickHouse(
 		t, address, "SELECT workspace, source, series, toUnixTimestamp64Micro(ts), value FROM latest FINAL",
 	))
@@ -127,26 +129,30 @@ func insertDeletable(t *testing.T, db *clickhouse.DB) clickhouse.Deletion {
 	t.Helper()
 	w, s := uuid.New(), uuid.New()
 	var c clickhouse.PointColumns
-	var latest []clickhouse.LatestRow
+	other := uuid.New()
+	var latest clickhouse.LatestColumns
 	for _, id := range []uint64{1, 2, 3} { // 3 belongs to another source
 		for ts := range int64(10) {
 			c.Append(id, ts, float64(ts), 5)
 		}
-		latest = append(latest, clickhouse.LatestRow{Workspace: w, Source: s, Series: id, TS: 9, Value: 9, Version: 5})
+		row := clickhouse.LatestRow{Workspace: w, Source: s, Series: id, TS: 9, Value: 9, Version: 5}
+		if id == 3 {
+			row.Source = other
+		}
+		latest.Append(&row)
 	}
-	latest = append(latest, clickhouse.LatestRow{Workspace: w, Source: s, Series: 4, TS: 9, Text: "on", Version: 5})
-	latest[2].Source = uuid.New()
+	latest.Append(&clickhouse.LatestRow{Workspace: w, Source: s, Series: 4, TS: 9, Text: "on", Version: 5})
 	require.NoError(t, db.InsertPoints(t.Context(), &c))
 	require.NoError(t, db.InsertStates(t.Context(), &clickhouse.StateColumns{
 		Series: native.RunsOf(4, 4), TS: []int64{3, 9}, Values: []string{"off", "on"},
 		Versions: native.RunsOf(5, 5)}))
-	require.NoError(t, db.InsertLatest(t.Context(), latest))
+	require.NoError(t, db.InsertLatest(t.Context(), &latest))
 	require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{
 		{Workspace: w, Source: s, ReceivedAtUS: 7},
 	}))
 	require.NoError(t, db.InsertSeries(t.Context(), []clickhouse.SeriesRow{
 		{ID: 1, Workspace: w, Source: s, Metric: "a", Kind: 1}, {ID: 2, Workspace: w, Source: s, Metric: "b", Kind: 1},
-		{ID: 3, Workspace: w, Source: latest[2].Source, Metric: "a", Kind: 1},
+		{ID: 3, Workspace: w, Source: other, Metric: "a", Kind: 1},
 		{ID: 4, Workspace: w, Source: s, Metric: "state", Kind: 2},
 	}))
 	return clickhouse.Deletion{Workspace: w, Source: s, Ceiling: 6}
@@ -226,7 +232,7 @@ func TestManySourcesAreDeletedTogether(t *testing.T) {
 	}
 	require.NoError(t, db.InsertPoints(t.Context(), &c))
 	require.NoError(t, db.InsertSeries(t.Context(), series))
-	require.NoError(t, db.InsertLatest(t.Context(), latest))
+	require.NoError(t, db.InsertLatest(t.Context(), clickhouse.LatestOf(latest...)))
 	deletions = deletions[:sources-1] // the last one is kept
 	deletions[7].ForgetSeries = true
 	require.NoError(t, db.Delete(t.Context(), deletions...))

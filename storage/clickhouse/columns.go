@@ -1,6 +1,7 @@
 package clickhouse
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -62,10 +63,57 @@ func (c *Columns[V]) Reset() {
 type LatestRow struct {
 	Workspace, Source uuid.UUID
 	Series            uint64
-	TS                int64 // microseconds since the Unix epoch
-	Value             float64
+	TS                int64   // microseconds since the Unix epoch
+	Value             float64 // 0 if the point is a string
 	Text              string
 	Version           uint64
+}
+
+// LatestColumns are rows of table latest by column, all of one length. They can be reset and
+// filled again.
+type LatestColumns struct {
+	Workspaces, Sources []uuid.UUID
+	Series              []uint64
+	TS                  []int64
+	Values              []float64
+	Texts               []string
+	Versions            []uint64
+}
+
+// LatestOf returns columns with these rows.
+func LatestOf(rows ...LatestRow) *LatestColumns {
+	c := &LatestColumns{}
+	for i := range rows {
+		c.Append(&rows[i])
+	}
+	return c
+}
+
+// Len returns the number of rows.
+func (c *LatestColumns) Len() int { return len(c.TS) }
+
+// Append adds a row.
+func (c *LatestColumns) Append(r *LatestRow) {
+	c.Workspaces, c.Sources = append(c.Workspaces, r.Workspace), append(c.Sources, r.Source)
+	c.Series, c.TS = append(c.Series, r.Series), append(c.TS, r.TS)
+	c.Values, c.Texts = append(c.Values, r.Value), append(c.Texts, r.Text)
+	c.Versions = append(c.Versions, r.Version)
+}
+
+// Grow increases the capacity for a number of further rows.
+func (c *LatestColumns) Grow(rows int) {
+	c.Workspaces, c.Sources = slices.Grow(c.Workspaces, rows), slices.Grow(c.Sources, rows)
+	c.Series, c.TS = slices.Grow(c.Series, rows), slices.Grow(c.TS, rows)
+	c.Values, c.Texts = slices.Grow(c.Values, rows), slices.Grow(c.Texts, rows)
+	c.Versions = slices.Grow(c.Versions, rows)
+}
+
+// Reset removes all rows and keeps the memory.
+func (c *LatestColumns) Reset() {
+	clear(c.Texts) // releases the strings
+	c.Workspaces, c.Sources = c.Workspaces[:0], c.Sources[:0]
+	c.Series, c.TS, c.Values = c.Series[:0], c.TS[:0], c.Values[:0]
+	c.Texts, c.Versions = c.Texts[:0], c.Versions[:0]
 }
 
 // ActivityRow is the time of the newest request with points of a source.

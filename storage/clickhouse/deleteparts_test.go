@@ -57,7 +57,7 @@ func newDeletionModel(t *testing.T, db *clickhouse.DB, random *rand.Rand) *delet
 	}
 	require.NoError(t, db.InsertPoints(t.Context(), &c))
 	require.NoError(t, db.InsertSeries(t.Context(), series))
-	require.NoError(t, db.InsertLatest(t.Context(), latest))
+	require.NoError(t, db.InsertLatest(t.Context(), clickhouse.LatestOf(latest...)))
 	return p
 }
 

@@ -184,7 +184,7 @@ func (r *rollupFixture) insertAll() {
 	latest = append(latest, clickhouse.LatestRow{
 		Workspace: r.workspace, Source: r.source, Series: id(3), TS: t0 + 39*10*minute, Version: 10, Text: "state 39",
 	})
-	require.NoError(r.t, r.InsertLatest(r.t.Context(), latest))
+	require.NoError(r.t, r.InsertLatest(r.t.Context(), clickhouse.LatestOf(latest...)))
 	r.rollUpFully(t0 + 9*hour + 10*minute)
 }
 

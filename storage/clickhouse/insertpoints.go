@@ -82,15 +82,10 @@ func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
 
 // InsertLatest inserts rows of table latest. The table keeps the row of each series with the
 // highest time, and of equal times the one with the highest version.
-func (db *DB) InsertLatest(ctx context.Context, rows []LatestRow) error {
-	return db.Insert(ctx, &LatestTarget, len(rows),
-		native.UUIDs(MapRows(rows, func(r *LatestRow) uuid.UUID { return r.Workspace })),
-		native.UUIDs(MapRows(rows, func(r *LatestRow) uuid.UUID { return r.Source })),
-		native.Fixed[uint64](MapRows(rows, func(r *LatestRow) uint64 { return r.Series })),
-		native.Fixed[int64](MapRows(rows, func(r *LatestRow) int64 { return r.TS })),
-		native.Fixed[float64](MapRows(rows, func(r *LatestRow) float64 { return r.Value })),
-		native.Strings(MapRows(rows, func(r *LatestRow) string { return r.Text })),
-		native.Fixed[uint64](MapRows(rows, func(r *LatestRow) uint64 { return r.Version })))
+func (db *DB) InsertLatest(ctx context.Context, c *LatestColumns) error {
+	return db.Insert(ctx, &LatestTarget, c.Len(),
+		native.UUIDs(c.Workspaces), native.UUIDs(c.Sources), native.Fixed[uint64](c.Series), native.Fixed[int64](c.TS),
+		native.Fixed[float64](c.Values), native.Strings(c.Texts), native.Fixed[uint64](c.Versions))
 }
 
 // InsertActivity stores the times of the newest requests of sources. The table keeps the

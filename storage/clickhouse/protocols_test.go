@@ -80,9 +80,9 @@ func TestBothWaysOfSendingStoreTheSameRows(t *testing.T) {
 		require.NoError(t, db.InsertStates(ctx, &clickhouse.StateColumns{
 			Series: native.RunsOf(8, 8), TS: []int64{1, 2}, Values: []string{"", "zu\t€"}, Versions: native.RunsOf(1, 2),
 		}))
-		require.NoError(t, db.InsertLatest(ctx, []clickhouse.LatestRow{
-			{Workspace: workspace, Source: source, Series: 1 << 63, TS: at.UnixMicro(), Value: 2.5, Text: "ä", Version: 3},
-		}))
+		require.NoError(t, db.InsertLatest(ctx, clickhouse.LatestOf(clickhouse.LatestRow{
+			Workspace: workspace, Source: source, Series: 1 << 63, TS: at.UnixMicro(), Value: 2.5, Text: "ä", Version: 3,
+		})))
 		require.NoError(t, db.InsertActivity(ctx, []clickhouse.ActivityRow{
 			{Workspace: workspace, Source: source, ReceivedAtUS: at.UnixMicro()},
 		}))

@@ -121,7 +121,7 @@ func (l *live) store(t testing.TB, workspace uuid.UUID, key seriesKey, samples .
 	}
 	require.NoError(t, l.Points.InsertPoints(t.Context(), &numbers))
 	require.NoError(t, l.Points.InsertStates(t.Context(), &texts))
-	require.NoError(t, l.Points.InsertLatest(t.Context(), latest))
+	require.NoError(t, l.Points.InsertLatest(t.Context(), clickhouse.LatestOf(latest...)))
 }
 
 // rows is one element of a query's answer.

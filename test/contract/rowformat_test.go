@@ -143,14 +143,14 @@ func TestAPageOfRowsHasUpTo10000Series(t *testing.T) {
 	const series = 120
 	l := startLive(t)
 	made := l.createSource(t, `{"name":"wide"}`)
-	var latest []clickhouse.LatestRow
+	var latest clickhouse.LatestColumns
 	for i := range series {
 		id := l.register(t, l.Workspace, seriesKey{source: made.ID, metric: fmt.Sprintf("m%03d", i)})
-		latest = append(latest, clickhouse.LatestRow{
+		latest.Append(&clickhouse.LatestRow{
 			Workspace: l.Workspace, Source: uuid.MustParse(made.ID), Series: id, TS: int64(i), Version: 1, Value: float64(i),
 		})
 	}
-	require.NoError(t, l.Points.InsertLatest(t.Context(), latest))
+	require.NoError(t, l.Points.InsertLatest(t.Context(), &latest))
 
 	for form, header := range map[string]int{"csv": 1, "ndjson": 0} {
 		a := l.Do(t, contract.Request{Path: "/api/live-data/query?latest=true&limit=10001&format=" + form})

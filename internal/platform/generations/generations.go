@@ -13,10 +13,11 @@ import (
 // is added to the young one. So entries that have not been used for a long time are evicted. A Cache is
 // safe for concurrent use.
 type Cache[K comparable, V any] struct {
-	size   func(V) int
-	limit  int
-	minAge time.Duration
-	shards []shard[K, V]
+	size    func(V) int
+	limit   int
+	minAge  time.Duration
+	evicted func(V)
+	shards  []shard[K, V]
 }
 
 type shard[K comparable, V any] struct {
@@ -38,6 +39,9 @@ type Config[V any] struct {
 	// added. Otherwise, if the cache were too small for all keys of a cycle, each entry would be evicted
 	// before it is used again.
 	MinAge time.Duration
+	// Evicted is called with each value that is replaced, or leaves the cache with its generation. It must
+	// not call the cache. nil: not called.
+	Evicted func(V)
 }
 
 // New creates a Cache.
@@ -47,7 +51,7 @@ func New[K comparable, V any](config Config[V]) *Cache[K, V] {
 	}
 	c := &Cache[K, V]{
 		size: config.SizeOf, limit: config.Size / config.Shards / 2, minAge: config.MinAge,
-		shards: make([]shard[K, V], config.Shards),
+		evicted: config.Evicted, shards: make([]shard[K, V], config.Shards),
 	}
 	for i := range c.shards {
 		c.shards[i].young = map[K]V{}
@@ -66,7 +70,8 @@ func (c *Cache[K, V]) Get(hash uint64, key K) (value V, ok bool) {
 	if value, ok = s.young[key]; ok {
 		return value, true
 	}
-	if value, ok = s.old[key]; ok {
+	if value, ok = s.old[key]; ok && c.canPut(s) {
+		delete(s.old, key)
 		c.put(s, key, value)
 	}
 	return value, ok
@@ -88,7 +93,7 @@ func (c *Cache[K, V]) CanPut(hash uint64) bool {
 	return c.canPut(s)
 }
 
-// Len returns the number of entries. An entry that is in both generations counts twice.
+// Len returns the number of entries.
 func (c *Cache[K, V]) Len() (n int) {
 	for i := range c.shards {
 		s := &c.shards[i]
@@ -108,8 +113,28 @@ func (c *Cache[K, V]) put(s *shard[K, V], key K, value V) {
 		return
 	}
 	if s.size >= c.limit {
+		c.evict(s)
 		s.old, s.young, s.size, s.began = s.young, map[K]V{}, 0, time.Now()
+	}
+	replaced, ok := s.young[key]
+	if ok {
+		s.size -= c.size(replaced)
+	} else if replaced, ok = s.old[key]; ok {
+		delete(s.old, key)
+	}
+	if ok && c.evicted != nil {
+		c.evicted(replaced)
 	}
 	s.young[key] = value
 	s.size += c.size(value)
+}
+
+// evict calls Config.Evicted with the values of the old generation.
+func (c *Cache[K, V]) evict(s *shard[K, V]) {
+	if c.evicted == nil {
+		return
+	}
+	for _, value := range s.old {
+		c.evicted(value)
+	}
 }

@@ -70,3 +70,26 @@ func TestAFullGenerationIsKeptForItsMinimumAge(t *testing.T) {
 		require.Equal(t, 20, c.Len())
 	})
 }
+
+func TestEachValueThatLeavesTheCacheIsReported(t *testing.T) {
+	left := map[int]int{}
+	c := generations.New[uint64, int](generations.Config[int]{Shards: 1, Size: 20, Evicted: func(v int) { left[v]++ }})
+	for i := range 100 {
+		c.Put(0, uint64(i), i)
+		_, ok := c.Get(0, 7) // stays in use
+		require.Equal(t, i >= 7, ok)
+	}
+	c.Put(0, 7, 1000)
+	kept := 0
+	for i := range 100 {
+		value, ok := c.Get(0, uint64(i))
+		if ok && value == i {
+			kept++
+			require.Zero(t, left[i])
+		} else {
+			require.Equal(t, 1, left[i], "value %d", i)
+		}
+	}
+	require.Greater(t, kept, 8)
+	require.Zero(t, left[1000])
+}

@@ -52,10 +52,10 @@ func fillEverything(t *testing.T, db *clickhouse.DB) {
 		Versions: native.RunsOf(1, 2, 1<<63-1),
 	}))
 	w, s := uuid.New(), uuid.New()
-	require.NoError(t, db.InsertLatest(ctx, []clickhouse.LatestRow{
-		{Workspace: w, Source: s, Series: 1 << 63, TS: 9, Text: "ä", Version: 3},
-		{Workspace: w, Source: s, Series: 1 << 63, TS: 8, Text: "old", Version: 4},
-	}))
+	require.NoError(t, db.InsertLatest(ctx, clickhouse.LatestOf(
+		clickhouse.LatestRow{Workspace: w, Source: s, Series: 1 << 63, TS: 9, Text: "ä", Version: 3},
+		clickhouse.LatestRow{Workspace: w, Source: s, Series: 1 << 63, TS: 8, Text: "old", Version: 4},
+	)))
 	require.NoError(t, db.InsertActivity(ctx, []clickhouse.ActivityRow{
 		{Workspace: w, Source: s, ReceivedAtUS: 7}, {Workspace: w, Source: s, ReceivedAtUS: 6},
 	}))

@@ -29,12 +29,14 @@ var questSums string
 // questOptions are the JVM options of QuestDB's start script.
 var questOptions = []string{"-XX:+UseParallelGC", "-Dnoebug"}
 
-// questSettings disable unused listeners and telemetry.
+// questSettings disable unused listeners and telemetry. A table's files grow in steps of one page for each column:
+// with the default of 16 MB, the thousand tables of a load of one value per line would take 48 GB.
 const questSettings = `http.bind.to=%s
 http.min.enabled=false
 line.tcp.enabled=false
 pg.enabled=false
 telemetry.enabled=false
+cairo.writer.data.append.page.size=1M
 `
 
 // questPoll is the interval of counts, which are cheap in QuestDB.
