@@ -52,10 +52,11 @@ $(BIN)/.page-linted: $(PAGE_DEPS) $(PAGE_SRC) web/eslint.config.js web/cycles.js
 page-test: $(PAGE_DEPS) ## the tests of the administration page's code
 	@cd web && npm test --silent
 
+# Without -trimpath, which releases have: with it, every package would be compiled again for the tests.
 .PHONY: build
 build: prerequisites $(PAGE) ## build bin/livegraph
 	@echo "building $(BIN)/livegraph"
-	@go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/livegraph ./cmd/livegraph
+	@go build -ldflags '$(LDFLAGS)' -o $(BIN)/livegraph ./cmd/livegraph
 
 .PHONY: run
 run: build ## set up, build, start everything on this machine and stream its own metrics

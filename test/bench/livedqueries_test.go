@@ -71,7 +71,7 @@ func livedQueries(fleet *load.Fleet, start time.Time) []livedQuery {
 		)
 	}
 	one := func(what string) string { return all("limit=100&sourceId=" + id + "&" + what) }
-	hundred := of(name + "_m.*")
+	hundred, every := of(name+"_m.*"), "&sourceId="+strings.Join(fleet.Sources(), "&sourceId=")
 	var ten strings.Builder
 	for i := range 10 {
 		fmt.Fprintf(&ten, "&metric=m%d", i)
@@ -90,9 +90,12 @@ func livedQueries(fleet *load.Fleet, start time.Time) []livedQuery {
 			"max-10s-100", one("interval=10s&aggregation=max"), "max_over_time(" + hundred + "[10s])", 10 * time.Second, true,
 			start, end,
 		},
-		{"rate-1m-100", one("interval=1m&aggregation=rate"), "rate(" + hundred + "[1m])", time.Minute, false, start, end},
 		{
-			"avg-1m-all", all("interval=1m&aggregation=avg&groupBy=none&source=asked*"),
+			"rate-1m-100", one("interval=1m&aggregation=rate"), "rate(" + hundred + "[1m]) keep_metric_names", time.Minute, false,
+			start, end,
+		},
+		{
+			"avg-1m-all", all("interval=1m&aggregation=avg&groupBy=none" + every),
 			"avg(avg_over_time(" + of("asked-.*") + "[1m]))", time.Minute, true, start, end,
 		},
 	}

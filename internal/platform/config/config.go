@@ -127,7 +127,7 @@ type Points struct {
 // Rollups holds the settings of the rollups, which role points computes.
 type Rollups struct {
 	Enabled bool          `help:"Compute rollups. If disabled, queries of data that is newer than the last rollups read points." default:"true" negatable:"" env:"LIVEGRAPH_ROLLUPS_ENABLED"`
-	Quiet   time.Duration `help:"Minimum delay before the rollups of minutes and hours are recomputed after their points arrived late, were overwritten or were deleted. The maximum delay is twice as long." default:"1m" env:"LIVEGRAPH_ROLLUPS_QUIET"`
+	Quiet   time.Duration `help:"Minimum delay before the rollups of minutes and hours are recomputed after their points arrived late, were overwritten or were deleted. The maximum delay is twice as long." default:"20s" env:"LIVEGRAPH_ROLLUPS_QUIET"`
 	Late    time.Duration `help:"Time after the end of an hour within which its points may arrive without being late." default:"5m" env:"LIVEGRAPH_ROLLUPS_LATE"`
 }
 
