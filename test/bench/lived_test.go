@@ -27,7 +27,7 @@ type livedShape struct {
 }
 
 var (
-	livedThousand = load.Size{Sources: 10, Series: 1000}
+	livedThousand = load.Size{Sources: 10, Series: 1000, Sensors: 100}
 	livedSensors  = load.Size{Sources: 100, Series: 100_000, Sensors: 1000}
 	livedMillion  = load.Size{Sources: 1000, Series: 1_000_000, Sensors: 1000}
 )

@@ -42,7 +42,7 @@ func (l *lived) compareQueries() {
 		return
 	}
 	victoria := l.rivals[i]
-	fleet := l.fleet("asked", livedThousand)
+	fleet := l.fleet("asked", load.Size{Sources: 10, Series: 1000}) // of 100 metrics each
 	plan := load.Plan{
 		Points: 20_000_000, Batch: 10_000, Callers: 4, Format: load.FormatLines, Prepared: true, SkipFreshness: true,
 		Values: load.ValuesGauge, Interval: livedInterval, Start: l.month(),

@@ -30,7 +30,7 @@ var questSums string
 var questOptions = []string{"-XX:+UseParallelGC", "-Dnoebug"}
 
 // questSettings disable unused listeners and telemetry. A table's files grow in steps of one page for each column:
-// with the default of 16 MB, the thousand tables of a load of one value per line would take 48 GB.
+// with the default of 16 MB, tables with hundreds of columns fill the disk.
 const questSettings = `http.bind.to=%s
 http.min.enabled=false
 line.tcp.enabled=false
