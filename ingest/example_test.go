@@ -51,7 +51,7 @@ func (s exampleStores) ProducePoints(
 		}
 		for i := range r.Spans {
 			span := &r.Spans[i]
-			fmt.Println(requestID, string(span.Metric), span.AppendTimestamps(nil), span.AppendValues(nil))
+			fmt.Println(requestID, string(span.Metric()), span.AppendTimestamps(nil), span.AppendValues(nil))
 		}
 	}
 	return []pointblock.Position{{Partition: 0, Offset: 41}}, nil

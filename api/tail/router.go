@@ -158,7 +158,7 @@ func (a *subscriptions) mayMatch(span *pointblock.Span) bool {
 	}
 	tags, read := []pointblock.Tag(nil), false
 	for _, s := range a.streams {
-		if !s.selector.source(&span.Source) || !s.selector.metric(span.Metric) {
+		if !s.selector.source(&span.Source) || !s.selector.metric(span.Metric()) {
 			continue
 		}
 		if len(s.selector.Tags) > 0 && !read {
@@ -210,7 +210,7 @@ func (r *router) deliver() {
 			}
 		}
 		s.from, s.subscriptions = nil, nil
-		clear(s.record.Spans) // release the records' bytes: s.record is reused
+		s.record.Release()
 	}
 	r.limitCache()
 }
@@ -281,7 +281,7 @@ func (r *router) match(a *subscriptions, span *pointblock.Span) *match {
 		var streams []*subscriber
 		for _, s := range a.streams {
 			sel := &s.selector
-			if sel.source(&span.Source) && sel.metric(span.Metric) && sel.label(label) && sel.tags(tags) {
+			if sel.source(&span.Source) && sel.metric(span.Metric()) && sel.label(label) && sel.tags(tags) {
 				streams = append(streams, s)
 			}
 		}
@@ -296,7 +296,7 @@ func (r *router) match(a *subscriptions, span *pointblock.Span) *match {
 
 func newSeries(span *pointblock.Span, label *registry.SourceLabel, tags []pointblock.Tag) *Series {
 	s := &Series{
-		Source: span.Source, SourceName: label.Name, Metric: string(span.Metric),
+		Source: span.Source, SourceName: label.Name, Metric: string(span.Metric()),
 		IsString: span.Kind == pointblock.KindString,
 		Tags:     map[string]string{},
 	}

@@ -139,7 +139,7 @@ func (s *sorter) add(rec *record, span *pointblock.Span, use *sourceUse) {
 		source: int32(len(s.sources) - 1), strings: span.Kind == pointblock.KindString,
 	}
 	if use.tombstones != nil {
-		all, some := use.tombstones.forMetric(span.Metric).Cover(span.FirstUS, span.LastUS, rec.version)
+		all, some := use.tombstones.forMetric(span.Metric()).Cover(span.FirstUS, span.LastUS, rec.version)
 		if all {
 			if !use.tombstones.sourceDeleted {
 				use.receivedAt = max(use.receivedAt, rec.ReceivedAtUS)

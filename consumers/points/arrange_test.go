@@ -53,7 +53,7 @@ func TestColumnsEqualThoseOfAModel(t *testing.T) {
 
 func covered(tombstones []registry.Tombstone, span *pointblock.Span, ts int64, version uint64) bool {
 	return slices.ContainsFunc(tombstones, func(t registry.Tombstone) bool {
-		return t.Source == span.Source && version <= t.Ceiling && (t.Metric == nil || *t.Metric == string(span.Metric)) &&
+		return t.Source == span.Source && version <= t.Ceiling && (t.Metric == nil || *t.Metric == string(span.Metric())) &&
 			(t.FromUS == nil || ts >= *t.FromUS) && (t.ToUS == nil || ts < *t.ToUS)
 	})
 }

@@ -269,8 +269,8 @@ func (c *Consumer) getRecord() *record {
 }
 
 func (c *Consumer) putRecord(rec *record) {
-	clear(rec.Spans) // releases the record's bytes
-	rec.kafka, rec.Spans, rec.Deletions = nil, rec.Spans[:0], nil
+	rec.kafka = nil
+	rec.Release()
 	if n := cap(rec.Spans); n > 0 {
 		c.records.Put(rec, n)
 	}

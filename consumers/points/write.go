@@ -87,7 +87,7 @@ func writeSeries[V float64 | string](
 		}
 		c.Values = decode(p, c.Values)
 		if p.partial {
-			covered := w.sources[p.source].tombstones.forMetric(p.span.Metric)
+			covered := w.sources[p.source].tombstones.forMetric(p.span.Metric())
 			n := from + keepUncovered(p, covered, c.TS[from:], c.Values[from:])
 			c.TS, c.Values = c.TS[:n], c.Values[:n]
 		}
@@ -117,7 +117,7 @@ func (w *writer) appendIdentity(p *batchSpan) {
 	source := &w.sources[p.source].id
 	w.columns.series = append(w.columns.series, clickhouse.SeriesRow{
 		ID: p.series, Workspace: source.Workspace, Source: source.Source,
-		Metric: string(p.span.Metric), Tags: tags, Kind: uint8(p.span.Kind),
+		Metric: string(p.span.Metric()), Tags: tags, Kind: uint8(p.span.Kind),
 	})
 }
 

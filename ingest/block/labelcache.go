@@ -37,12 +37,13 @@ const (
 	FormJSON                   // source, metric and tags as JSON, without defaults of the request
 )
 
-// cachedLabel is a label and the series of numbers to which it was last resolved. All but its last
-// two fields are immutable.
+// cachedLabel is a label and the series of numbers to which it was last resolved. All fields but the
+// atomic ones are immutable.
 type cachedLabel struct {
 	form      Form
 	byName    bool
-	ends      [4]uint16 // ends in data of the tokens source, metric and tags, and of the source's name
+	ends      [4]uint16    // ends in data of the tokens source, metric and tags, and of the source's name
+	position  atomic.Int32 // of the source among those of the last request
 	workspace uuid.UUID
 	source    uuid.UUID
 	ref       pointblock.SeriesRef
@@ -113,7 +114,7 @@ func (c *LabelCache) Lookup(b *Batch, form Form, l *Label) (ok bool) {
 	b.Labels.Hits++
 	l.known = known
 	if name := known.name(); name != "" {
-		l.Source = b.Sources.InternName(name)
+		l.Source = b.Sources.internNear(name, &known.position)
 	}
 	return true
 }

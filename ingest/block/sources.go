@@ -1,6 +1,8 @@
 package block
 
 import (
+	"sync/atomic"
+
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/ingest/rejection"
@@ -73,6 +75,16 @@ func (s *sourceSet) InternName(name string) int32 {
 		}
 		i = s.Add(key, ref)
 	}
+	return i
+}
+
+// internNear is InternName for a source that is probably at a position. It updates the position.
+func (s *sourceSet) internNear(name string, position *atomic.Int32) int32 {
+	if i := int(position.Load()); i < len(s.List) && s.List[i].ByName && s.List[i].Name == name {
+		return int32(i)
+	}
+	i := s.InternName(name)
+	position.Store(i)
 	return i
 }
 

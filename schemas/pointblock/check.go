@@ -15,11 +15,11 @@ func (s *Span) checkIdentity(kind uint64) error {
 		return fmt.Errorf("kind %d is unknown", kind)
 	}
 	s.Kind = Kind(kind)
-	if len(s.Metric) == 0 {
+	if s.metric.size == 0 {
 		return errors.New("the metric is missing")
 	}
 	var previous []byte
-	for raw, i := s.TagsRaw, 0; len(raw) > 0; i++ {
+	for raw, i := s.content.bytes(s.tags), 0; len(raw) > 0; i++ {
 		key, _, rest, err := nextTag(raw)
 		if err != nil {
 			return fmt.Errorf("tags[%d]: %w", i, err)
@@ -40,18 +40,19 @@ func (s *Span) checkPoints() error {
 	if s.Kind == KindString {
 		return s.checkStrings()
 	}
-	if len(s.stringFields) > 0 {
+	if s.strings.size > 0 {
 		return errors.New("a series of numbers has texts")
 	}
 	if s.decimal {
 		return s.checkDecimals()
 	}
-	if len(s.values) != 8*s.Count {
-		return fmt.Errorf("%d timestamps have %d bytes of values", s.Count, len(s.values))
+	values := s.content.bytes(s.values)
+	if len(values) != 8*s.Count {
+		return fmt.Errorf("%d timestamps have %d bytes of values", s.Count, len(values))
 	}
-	for i := 0; i+8 <= len(s.values); i += 8 {
+	for i := 0; i+8 <= len(values); i += 8 {
 		const exponent = 0x7ff << 52 // if all bits are set, the value is infinite or NaN
-		if binary.LittleEndian.Uint64(s.values[i:])&exponent == exponent {
+		if binary.LittleEndian.Uint64(values[i:])&exponent == exponent {
 			return fmt.Errorf("values[%d] is not finite", i/8)
 		}
 	}
@@ -62,7 +63,7 @@ func (s *Span) checkPoints() error {
 func (s *Span) checkTimes() error {
 	ts, count := uint64(0), 0
 	unit, maxDelta := uint64(s.unit), MaxTimestampUS/uint64(s.unit)
-	for b := s.deltas; len(b) > 0; count++ {
+	for b := s.content.bytes(s.deltas); len(b) > 0; count++ {
 		d, n := readVarint(b)
 		if n == 0 {
 			return fmt.Errorf("timestamps[%d] is not a varint", count)
@@ -87,11 +88,11 @@ func (s *Span) checkTimes() error {
 }
 
 func (s *Span) checkStrings() error {
-	if len(s.values) > 0 {
+	if s.values.size > 0 {
 		return errors.New("a series of texts has numbers")
 	}
 	count := 0
-	for b := s.stringFields; len(b) > 0; count++ {
+	for b := s.content.bytes(s.strings); len(b) > 0; count++ {
 		_, text, _, rest, err := nextField(b)
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ func (s *Span) AppendTimestamps(dst []int64) []int64 {
 	n := len(dst)
 	dst = slices.Grow(dst, s.Count)[:n+s.Count]
 	out := dst[n:]
-	b, ts := s.deltas, int64(0)
+	b, ts := s.content.bytes(s.deltas), int64(0)
 	for i := range out {
 		d, size := readVarint(b)
 		ts += int64(d) * int64(s.unit)
@@ -26,9 +26,10 @@ func (s *Span) AppendValues(dst []float64) []float64 {
 	if s.decimal {
 		return s.appendFromDecimals(dst)
 	}
-	n, count := len(dst), len(s.values)/8
+	b := s.content.bytes(s.values)
+	n, count := len(dst), len(b)/8
 	dst = slices.Grow(dst, count)[:n+count]
-	out, b := dst[n:], s.values
+	out := dst[n:]
 	for i := range out {
 		out[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
 	}
@@ -37,7 +38,7 @@ func (s *Span) AppendValues(dst []float64) []float64 {
 
 // AppendStrings appends the strings of a span of KindString to dst. Spans of other kinds have none.
 func (s *Span) AppendStrings(dst []string) []string {
-	for b := s.stringFields; len(b) > 0; {
+	for b := s.content.bytes(s.strings); len(b) > 0; {
 		_, value, _, rest, err := nextField(b)
 		if err != nil {
 			break // impossible after Decode
@@ -50,7 +51,7 @@ func (s *Span) AppendStrings(dst []string) []string {
 // Tags decodes and returns the span's tags, sorted by key, or nil if it has none.
 func (s *Span) Tags() []Tag {
 	var tags []Tag
-	for raw := s.TagsRaw; len(raw) > 0; {
+	for raw := s.content.bytes(s.tags); len(raw) > 0; {
 		key, value, rest, err := nextTag(raw)
 		if err != nil {
 			break // impossible after Decode
@@ -60,7 +61,10 @@ func (s *Span) Tags() []Tag {
 	return tags
 }
 
+// Metric returns the name of the span's metric. The bytes must not be modified.
+func (s *Span) Metric() []byte { return s.content.bytes(s.metric) }
+
 // Identity returns the span's series identity. r is the record that contains the span.
 func (s *Span) Identity(r *Record) Identity {
-	return Identity{Workspace: r.Workspace, Source: s.Source, Metric: string(s.Metric), Tags: s.Tags(), Kind: s.Kind}
+	return Identity{Workspace: r.Workspace, Source: s.Source, Metric: string(s.Metric()), Tags: s.Tags(), Kind: s.Kind}
 }

@@ -70,7 +70,7 @@ func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 // checkDecimals validates the integers of a span that is encoded as decimals.
 func (s *Span) checkDecimals() error {
 	integer, count := int64(0), 0
-	for b := s.values; len(b) > 0; count++ {
+	for b := s.content.bytes(s.values); len(b) > 0; count++ {
 		u, n := readVarint(b)
 		if n == 0 {
 			return fmt.Errorf("decimals[%d] is not a varint", count)
@@ -95,7 +95,7 @@ func (s *Span) appendFromDecimals(dst []float64) []float64 {
 	n := len(dst)
 	dst = slices.Grow(dst, s.Count)[:n+s.Count]
 	out, power := dst[n:], powersOfTen[s.scale]
-	b, integer := s.values, int64(0)
+	b, integer := s.content.bytes(s.values), int64(0)
 	for i := range out {
 		u, size := readVarint(b)
 		integer += unzigzag(u)

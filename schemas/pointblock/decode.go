@@ -8,38 +8,78 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Record is a decoded record. It can be reused for further calls of Decode.
+// Record is a decoded record. It can be reused for further calls of Decode. It refers to the bytes of the
+// value until Release.
 type Record struct {
 	Workspace    uuid.UUID
 	ReceivedAtUS int64 // microseconds since the Unix epoch
 	Spans        []Span
 	Deletions    []Deletion
 
-	seen idSet
+	seen    idSet
+	content *content // of all spans
+}
+
+// content is the bytes to which the spans of a record refer.
+type content struct {
+	value  []byte // the encoded record
+	copies []byte // fields that are not contiguous in value
+}
+
+// piece is a range of a content: of its value, or of its copies, which begin at the offset at which the
+// value ends.
+type piece struct{ offset, size uint32 }
+
+// bytes returns the bytes of a piece.
+func (c *content) bytes(p piece) []byte {
+	from, all := int(p.offset), c.value
+	if from >= len(all) {
+		from, all = from-len(all), c.copies
+	}
+	end := from + int(p.size)
+	return all[from:end:end]
 }
 
 // Span is one series of a record: its identity, the bounds of its points, and the encoded points. It
-// refers to the record's bytes.
+// is valid as long as its record is neither reused nor released.
+//
+// Live sensors send records of many spans, each with one point. So a span contains positions in the
+// record instead of slices, which would take twice the memory and occupy the garbage collector.
 type Span struct {
 	SeriesID    uint64
 	Fingerprint Fingerprint
 	Source      uuid.UUID
-	Metric      []byte
-	TagsRaw     []byte // encoded tag fields, see Tags
-	Kind        Kind
-	decimal     bool   // values are integers, see checkDecimals
-	scale       uint8  // decimals of the integers
+	FirstUS     int64 // time of the first point, microseconds since the Unix epoch
+	LastUS      int64 // time of the last point
+	Count       int   // number of points, at least one
+	content     *content
+	metric      piece
+	tags        piece  // encoded fields
+	deltas      piece  // packed varints
+	values      piece  // packed doubles of a KindNumber, or zigzag varints if decimal is set
+	strings     piece  // encoded fields with the strings of a KindString
 	unit        uint32 // unit of the deltas in microseconds, at least 1
-	FirstUS     int64  // time of the first point, microseconds since the Unix epoch
-	LastUS      int64  // time of the last point
-	Count       int    // number of points, at least one
+	Kind        Kind
+	decimal     bool  // values are integers, see checkDecimals
+	scale       uint8 // decimals of the integers
+}
 
-	deltas       []byte // packed varints
-	values       []byte // packed doubles of a KindNumber, or zigzag varints if decimal is set
-	stringFields []byte // encoded fields with the strings of a KindString
+// begin prepares the record for another value.
+func (r *Record) begin(value []byte) {
+	r.Spans, r.Deletions, r.ReceivedAtUS = r.Spans[:0], r.Deletions[:0], 0
+	if r.content == nil {
+		r.content = &content{}
+	}
+	r.content.value, r.content.copies = value, r.content.copies[:0]
+}
+
+// Release removes the spans, the deletions and the references to the value. The memory is kept for the next
+// call of Decode.
+func (r *Record) Release() {
+	r.begin(nil)
+	r.Deletions = nil
 }
 
 // Decode decodes the value of a record and validates it completely, so that later operations on it
@@ -49,8 +89,7 @@ type Span struct {
 // protobuf libraries. For any input, Decode allocates memory only in proportion to its size and
 // returns an error if it is invalid.
 func Decode(value []byte, into *Record) error {
-	into.Spans, into.Deletions = into.Spans[:0], into.Deletions[:0]
-	into.ReceivedAtUS = 0
+	into.begin(value)
 	var workspace []byte
 	for b := value; len(b) > 0; {
 		tag, payload, bits, rest, err := nextField(b)
@@ -68,7 +107,8 @@ func Decode(value []byte, into *Record) error {
 				into.Spans = slices.Grow(into.Spans, spansToGrow(len(into.Spans), len(value)-len(b), len(value)))
 			}
 			into.Spans = append(into.Spans, Span{})
-			if err := decodeSpan(payload, &into.Spans[len(into.Spans)-1]); err != nil {
+			base := len(value) - len(b) - len(payload)
+			if err := into.Spans[len(into.Spans)-1].decode(into.content, payload, base); err != nil {
 				return fmt.Errorf("pointblock: series[%d]: %w", len(into.Spans)-1, err)
 			}
 		case recordDeletion:
@@ -101,27 +141,30 @@ func spansToGrow(have, read, size int) int {
 	return int(remaining*1.03) + minSample
 }
 
-// decodeSpan decodes and validates one series.
-func decodeSpan(b []byte, s *Span) error {
-	if err := readSpan(b, s); err != nil {
+// decode decodes and validates the series at an offset of the value.
+func (s *Span) decode(c *content, message []byte, offset int) error {
+	if err := s.read(c, message, offset); err != nil {
 		return err
 	}
 	return s.checkPoints()
 }
 
-// readSpan decodes one series and validates its identity. It does not validate the points or set their
-// number and bounds.
-func readSpan(b []byte, s *Span) error {
+// read decodes the series at an offset of the value and validates its identity. It does not validate the
+// points or set their number and bounds.
+func (s *Span) read(c *content, message []byte, offset int) error {
+	s.content = c
 	var fingerprint, source []byte
-	var tags, texts region
+	var tags, strings, deltas, values field
 	var packed packedColumns
-	kind, message := uint64(0), b
-	for len(b) > 0 {
+	kind := uint64(0)
+	for b := message; len(b) > 0; {
 		tag, payload, bits, rest, err := nextField(b)
 		if err != nil {
 			return err
 		}
-		start, end := len(message)-len(b), len(message)-len(rest)
+		start, end := offset+len(message)-len(b), offset+len(message)-len(rest)
+		whole := piece{uint32(start), uint32(end - start)}
+		payloadAt := piece{uint32(end - len(payload)), uint32(len(payload))}
 		b = rest
 		switch tag {
 		case seriesID:
@@ -131,27 +174,28 @@ func readSpan(b []byte, s *Span) error {
 		case seriesSource:
 			source = payload
 		case seriesMetric:
-			if s.Metric = payload; !utf8.Valid(payload) {
+			if s.metric = payloadAt; !utf8.Valid(payload) {
 				return errors.New("metric is not UTF-8")
 			}
 		case seriesTag:
-			tags.add(message, start, end)
+			tags.add(c, whole)
 		case seriesKind:
 			kind = uint64(uint32(bits)) // enums are 32 bits
 		case seriesDeltas:
-			s.deltas = extend(s.deltas, payload)
+			deltas.add(c, payloadAt)
 		case seriesDelta:
-			s.deltas = protowire.AppendVarint(s.deltas, bits)
+			deltas.addVarint(c, bits)
 		case seriesValues:
-			s.values = extend(s.values, payload)
+			values.add(c, payloadAt)
 		case seriesValue:
-			s.values = binary.LittleEndian.AppendUint64(s.values, bits)
+			values.addBytes(c, binary.LittleEndian.AppendUint64(nil, bits))
 		case seriesText:
-			texts.add(message, start, end)
+			strings.add(c, whole)
 		default:
-			packed.add(tag, payload, bits)
+			packed.add(c, tag, payloadAt, bits)
 		}
 	}
+	s.deltas, s.values = deltas.store(c), values.store(c)
 	if err := s.setPacked(&packed); err != nil {
 		return err
 	}
@@ -162,79 +206,92 @@ func readSpan(b []byte, s *Span) error {
 		return errIDLength("source id", source)
 	}
 	s.Fingerprint, s.Source = Fingerprint(fingerprint), uuid.UUID(source)
-	s.TagsRaw, s.stringFields = tags.bytes, texts.bytes
+	s.tags, s.strings = tags.store(c), strings.store(c)
 	return s.checkIdentity(kind)
 }
 
 // packedColumns contains the encoded columns that may replace doubles and times in microseconds.
 type packedColumns struct {
-	decimals, unitDeltas []byte // numbers and times
+	decimals, unitDeltas field // numbers and times
 	scale, unit          uint64
 }
 
-// add appends a field to its column. It ignores other fields.
-func (c *packedColumns) add(tag byte, payload []byte, bits uint64) {
+// add adds a field to its column. It ignores other fields.
+func (p *packedColumns) add(c *content, tag byte, payload piece, bits uint64) {
 	switch tag {
 	case seriesDecimals:
-		c.decimals = extend(c.decimals, payload)
+		p.decimals.add(c, payload)
 	case seriesDecimal:
-		c.decimals = protowire.AppendVarint(c.decimals, bits)
+		p.decimals.addVarint(c, bits)
 	case seriesScale:
-		c.scale = uint64(uint32(bits)) // protobuf libraries truncate to uint32, too
+		p.scale = uint64(uint32(bits)) // protobuf libraries truncate to uint32, too
 	case seriesUnitDeltas:
-		c.unitDeltas = extend(c.unitDeltas, payload)
+		p.unitDeltas.add(c, payload)
 	case seriesUnitDelta:
-		c.unitDeltas = protowire.AppendVarint(c.unitDeltas, bits)
+		p.unitDeltas.addVarint(c, bits)
 	case seriesUnit:
-		c.unit = uint64(uint32(bits))
+		p.unit = uint64(uint32(bits))
 	}
 }
 
 // setPacked sets the columns of the span to the packed ones that are present.
-func (s *Span) setPacked(c *packedColumns) error {
+func (s *Span) setPacked(p *packedColumns) error {
 	s.unit = 1
+	decimals, unitDeltas := p.decimals.store(s.content), p.unitDeltas.store(s.content)
 	switch {
-	case len(c.decimals) > 0 && len(s.values) > 0:
+	case decimals.size > 0 && s.values.size > 0:
 		return errors.New("a series has values and decimals")
-	case len(c.decimals) > 0 && c.scale > maxScale:
-		return fmt.Errorf("the decimal scale %d is above %d", c.scale, maxScale)
-	case len(c.unitDeltas) > 0 && len(s.deltas) > 0:
+	case decimals.size > 0 && p.scale > maxScale:
+		return fmt.Errorf("the decimal scale %d is above %d", p.scale, maxScale)
+	case unitDeltas.size > 0 && s.deltas.size > 0:
 		return errors.New("a series has times in microseconds and in units")
-	case len(c.unitDeltas) > 0 && c.unit == 0:
+	case unitDeltas.size > 0 && p.unit == 0:
 		return errors.New("the unit of timestamps is missing")
 	}
-	if len(c.decimals) > 0 {
-		s.values, s.scale, s.decimal = c.decimals, uint8(c.scale), true
+	if decimals.size > 0 {
+		s.values, s.scale, s.decimal = decimals, uint8(p.scale), true
 	}
-	if len(c.unitDeltas) > 0 {
-		s.deltas, s.unit = c.unitDeltas, uint32(c.unit)
+	if unitDeltas.size > 0 {
+		s.deltas, s.unit = unitDeltas, uint32(p.unit)
 	}
 	return nil
 }
 
-// extend appends the content of another packed field. The first one is not copied; its capacity is
-// limited to its length, so that appending copies it.
-func extend(have, more []byte) []byte {
-	if len(have) == 0 {
-		return more[:len(more):len(more)]
-	}
-	return append(have, more...)
+// field joins the occurrences of a field in a series. It copies them only if they are not contiguous.
+type field struct {
+	first piece
+	copy  []byte // of all occurrences, instead of first
 }
 
-// region collects repeated fields. While they are contiguous, it refers to the message, otherwise to a
-// copy.
-type region struct {
-	bytes []byte
-	end   int // end in the message; -1 for a copy
-}
-
-func (r *region) add(message []byte, start, end int) {
+func (f *field) add(c *content, more piece) {
 	switch {
-	case r.bytes == nil:
-		r.bytes, r.end = message[start:end:end], end
-	case r.end == start:
-		r.bytes, r.end = message[start-len(r.bytes):end:end], end
+	case more.size == 0:
+	case f.copy == nil && f.first.size == 0:
+		f.first = more
+	case f.copy == nil && f.first.offset+f.first.size == more.offset:
+		f.first.size += more.size
 	default:
-		r.bytes, r.end = append(r.bytes, message[start:end]...), -1
+		f.addBytes(c, c.bytes(more))
 	}
+}
+
+func (f *field) addBytes(c *content, more []byte) {
+	if f.copy == nil {
+		f.copy = append(f.copy, c.bytes(f.first)...)
+	}
+	f.copy = append(f.copy, more...)
+}
+
+func (f *field) addVarint(c *content, bits uint64) {
+	f.addBytes(c, binary.AppendUvarint(nil, bits))
+}
+
+// store returns where the bytes of the field are in the content. It adds them to the copies if necessary.
+func (f *field) store(c *content) piece {
+	if f.copy == nil {
+		return f.first
+	}
+	p := piece{uint32(len(c.value) + len(c.copies)), uint32(len(f.copy))}
+	c.copies = append(c.copies, f.copy...)
+	return p
 }

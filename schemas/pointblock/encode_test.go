@@ -103,7 +103,7 @@ func TestASeriesLargerThanARecordIsSpreadOverSeveral(t *testing.T) {
 				require.Equal(t, sourceA[:], m.Key)
 				require.EqualValues(t, 3, m.Partition)
 				for _, span := range decode(t, m.Value).Spans {
-					if string(span.Metric) == "large" {
+					if string(span.Metric()) == "large" {
 						gotTS, gotValues = span.AppendTimestamps(gotTS), span.AppendValues(gotValues)
 					}
 				}

@@ -35,7 +35,7 @@ func Example() {
 		}
 		for i := range record.Spans {
 			span := &record.Spans[i]
-			fmt.Printf("%s %v: %d points\n", span.Metric, span.Tags(), span.Count)
+			fmt.Printf("%s %v: %d points\n", span.Metric(), span.Tags(), span.Count)
 			fmt.Println(span.AppendTimestamps(nil), span.AppendValues(nil))
 		}
 	}

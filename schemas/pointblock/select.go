@@ -34,8 +34,8 @@ func Select(value []byte, into *Record, match func(*Span) bool) error {
 	if err != nil {
 		return err
 	}
-	into.Workspace, into.ReceivedAtUS = workspace, 0
-	into.Spans, into.Deletions = into.Spans[:0], into.Deletions[:0]
+	into.begin(value)
+	into.Workspace = workspace
 	for b, series := value, 0; len(b) > 0; {
 		tag, payload, bits, rest, err := nextField(b)
 		if err != nil {
@@ -46,7 +46,7 @@ func Select(value []byte, into *Record, match func(*Span) bool) error {
 		case recordReceivedAt:
 			into.ReceivedAtUS = int64(bits)
 		case recordSeries:
-			if err := into.selectSpan(payload, match); err != nil {
+			if err := into.selectSpan(payload, len(value)-len(b)-len(payload), match); err != nil {
 				return fmt.Errorf("pointblock: series[%d]: %w", series, err)
 			}
 			series++
@@ -64,15 +64,14 @@ func Select(value []byte, into *Record, match func(*Span) bool) error {
 	return nil
 }
 
-// selectSpan decodes a series and adds it if it matches.
-func (r *Record) selectSpan(b []byte, match func(*Span) bool) error {
+// selectSpan decodes the series at an offset of the value and adds it if it matches.
+func (r *Record) selectSpan(message []byte, offset int, match func(*Span) bool) error {
 	r.Spans = append(r.Spans, Span{})
 	span := &r.Spans[len(r.Spans)-1]
-	if err := readSpan(b, span); err != nil {
+	if err := span.read(r.content, message, offset); err != nil {
 		return err
 	}
 	if !match(span) {
-		*span = Span{} // do not keep the record's bytes reachable
 		r.Spans = r.Spans[:len(r.Spans)-1]
 		return nil
 	}

@@ -41,10 +41,10 @@ func TestAReaderSelectsSeriesByTheirIdentity(t *testing.T) {
 	matchMetrics := func(metrics ...string) func(*pointblock.Span) bool {
 		shown = nil
 		return func(s *pointblock.Span) bool {
-			shown = append(shown, string(s.Metric))
+			shown = append(shown, string(s.Metric()))
 			require.Equal(t, source, s.Source)
 			for _, metric := range metrics {
-				if metric == string(s.Metric) {
+				if metric == string(s.Metric()) {
 					return true
 				}
 			}
@@ -59,7 +59,7 @@ func TestAReaderSelectsSeriesByTheirIdentity(t *testing.T) {
 	require.Len(t, record.Spans, 2)
 	require.Equal(t, []int64{10, 15}, record.Spans[0].AppendTimestamps(nil))
 	require.Equal(t, []float64{1, 1}, record.Spans[0].AppendValues(nil))
-	require.Equal(t, "b", string(record.Spans[1].Metric))
+	require.Equal(t, "b", string(record.Spans[1].Metric()))
 
 	require.NoError(t, pointblock.Select(value, &record, matchMetrics()))
 	require.Empty(t, record.Spans, "series that do not match are not validated")

@@ -226,7 +226,7 @@ func timeOf(us int64) time.Time { return time.UnixMicro(min(max(us, minTimeUS), 
 
 func decodeSpan(s *pointblock.Span) DecodedSeries {
 	d := DecodedSeries{
-		SourceID: s.Source, Metric: string(s.Metric), Tags: map[string]string{}, Kind: "number", Count: s.Count,
+		SourceID: s.Source, Metric: string(s.Metric()), Tags: map[string]string{}, Kind: "number", Count: s.Count,
 		From: timeOf(s.FirstUS), To: timeOf(s.LastUS),
 	}
 	for _, tag := range s.Tags() {
