@@ -86,13 +86,13 @@ func (b *Batch) End() {
 
 // Size estimates the memory of the batch's buffers, in bytes.
 func (b *Batch) Size() int {
-	return cap(b.Numbers.Times)*24 + cap(b.Strings.Times)*32 + cap(b.runs)*48 + cap(b.Unescaped) + b.Labels.size() +
+	return cap(b.Numbers.Times)*24 + cap(b.Strings.Times)*32 + cap(b.runs)*24 + cap(b.Unescaped) + b.Labels.size() +
 		b.Output.size()
 }
 
 // Need estimates the memory of the parsed request and its records, in bytes.
 func (b *Batch) Need() int64 {
-	const pointBytes, stringBytes, runBytes, labelNeed = 24 + 16 + 16, 32 + 24 + 16, 48, labelBytes + 144
+	const pointBytes, stringBytes, runBytes, labelNeed = 24 + 16 + 16, 32 + 24 + 16, 24, labelBytes + 144
 	return int64(len(b.Numbers.Times)*pointBytes + len(b.Strings.Times)*stringBytes + len(b.runs)*runBytes +
 		len(b.Unescaped) + len(b.Labels.List)*labelNeed + len(b.Labels.tags)*tagBytes)
 }

@@ -19,11 +19,11 @@ func (c *Column[V]) reset() {
 // run is a range of a column that belongs to one label.
 type run struct {
 	label    int32
-	kind     pointblock.Kind
-	from, to int
+	from, to int32
 	next     int32 // the next run of the same series, plus one
-	index    int   // of its object in the request
-	filtered bool  // not all of the object's points are in it
+	index    int32 // of its object in the request
+	kind     pointblock.Kind
+	filtered bool // not all of the object's points are in it
 }
 
 // Add appends a point of a label.
@@ -47,8 +47,8 @@ func (b *Batch) LabelRuns() {
 
 // setLabels sets the labels of a run's points, which are the first points without a label.
 func (c *Column[V]) setLabels(r *run) {
-	for len(c.Label) < r.to {
+	for len(c.Label) < int(r.to) {
 		c.Label = append(c.Label, r.label)
-		c.Index = append(c.Index, int32(r.index))
+		c.Index = append(c.Index, r.index)
 	}
 }

@@ -75,7 +75,7 @@ func encodeKind[V any](
 		var values []V
 		if b.Rows {
 			end := o.cursor[i]
-			ts, values = s.ts[end-f.Count:end], s.values[end-f.Count:end]
+			ts, values = s.ts[end-int(f.Count):end], s.values[end-int(f.Count):end]
 		} else {
 			ts, values = s.gather(b, f, c)
 		}
@@ -90,7 +90,7 @@ func encodeKind[V any](
 			).
 				With("limit", maxEncodedBytes)
 		}
-		points += f.Count
+		points += int(f.Count)
 	}
 	return points, nil
 }
@@ -127,7 +127,7 @@ func (s *sorted[V]) scatter(b *Batch, kind pointblock.Kind, c *Column[V]) {
 	for i := range o.Series {
 		if f := &o.Series[i]; f.Kind == kind && f.Registered {
 			o.cursor[i] = n
-			n += f.Count
+			n += int(f.Count)
 		}
 	}
 	o.seriesOfLabel = o.seriesOfLabel[:0]
@@ -171,8 +171,8 @@ func (s *sorted[V]) gather(b *Batch, f *requestSeries, c *Column[V]) ([]int64, [
 		r := &b.runs[f.last-1]
 		return c.Times[r.from:r.to], c.Values[r.from:r.to]
 	}
-	s.ts = slices.Grow(s.ts[:0], f.Count)[:f.Count]
-	s.values = slices.Grow(s.values[:0], f.Count)[:f.Count]
+	s.ts = slices.Grow(s.ts[:0], int(f.Count))[:f.Count]
+	s.values = slices.Grow(s.values[:0], int(f.Count))[:f.Count]
 	end := f.Count
 	for at := f.last; at != 0; at = b.runs[at-1].next { // from the last to the first
 		r := &b.runs[at-1]

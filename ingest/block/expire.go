@@ -31,9 +31,9 @@ func expire[V any](b *Batch, kind pointblock.Kind, c *Column[V]) {
 			if c.Times[j] < oldest {
 				position := rejection.NoPosition
 				if !r.filtered {
-					position = j - r.from
+					position = int(j - r.from)
 				}
-				b.Reject(rejection.TimeExpired, r.index, position, 1, l)
+				b.Reject(rejection.TimeExpired, int(r.index), position, 1, l)
 				continue
 			}
 			c.Times[kept], c.Values[kept] = c.Times[j], c.Values[j]
@@ -51,9 +51,9 @@ func (c *Column[V]) expireRows(b *Batch, kind pointblock.Kind) {
 		if ts < b.Oldest[l.Source] {
 			index := l.First[kind-1]
 			if len(c.Index) == len(c.Times) {
-				index = int(c.Index[i])
+				index = c.Index[i]
 			}
-			b.Reject(rejection.TimeExpired, index, rejection.NoPosition, 1, l)
+			b.Reject(rejection.TimeExpired, int(index), rejection.NoPosition, 1, l)
 			l.Count[kind-1]--
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 
 // The estimated memory of a label and a tag.
 const (
-	labelBytes = 256
+	labelBytes = 200
 	tagBytes   = 32
 )
 
@@ -37,12 +37,12 @@ type Label struct {
 	Next   int32            // the label that last followed this one in the request
 
 	known      *cachedLabel     // has the series of numbers; metric and tags are then perhaps not parsed
-	Refused    rejection.Reason // why all points of the label are rejected
 	InvalidTag string           // the invalid tag
+	Refused    rejection.Reason // why all points of the label are rejected
 
 	// Indexed by kind minus one.
-	Count       [2]int // number of points
-	First       [2]int // index of the first row or series that has a point
+	Count       [2]int32 // number of points
+	First       [2]int32 // index of the first row or series that has a point
 	seriesIndex [2]int32
 }
 

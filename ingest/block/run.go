@@ -56,12 +56,14 @@ func (b *Batch) AddRun(n *Notes, index, from int, labelIndex int32) {
 	filtered := n.Unindexed || len(n.Faults)+len(n.Strings) > 0
 	if to := len(b.Numbers.Times); to > from {
 		b.appendRun(l, &run{
-			label: labelIndex, kind: pointblock.KindNumber, from: from, to: to, index: index, filtered: filtered,
+			label: labelIndex, kind: pointblock.KindNumber, from: int32(from), to: int32(to), index: int32(index),
+			filtered: filtered,
 		})
 	}
 	if to := len(b.Strings.Times); to > stringsFrom {
 		b.appendRun(l, &run{
-			label: labelIndex, kind: pointblock.KindString, from: stringsFrom, to: to, index: index, filtered: filtered,
+			label: labelIndex, kind: pointblock.KindString, from: int32(stringsFrom), to: int32(to), index: int32(index),
+			filtered: filtered,
 		})
 	}
 }

@@ -5,13 +5,13 @@ import "github.com/livegraph/livegraph/schemas/pointblock"
 // requestSeries is a series of the request. One or more labels name it.
 type requestSeries struct {
 	Ref        pointblock.SeriesRef
-	Kind       pointblock.Kind
 	Label      int32 // index of one of its labels
-	Registered bool
-	Count      int   // number of points
-	First      int   // index of the first row or series that has a point
-	runs       int   // number of runs, if the points came as columns
+	Count      int32 // number of points
+	First      int32 // index of the first row or series that has a point
+	runs       int32 // number of runs, if the points came as columns
 	last       int32 // index of the last run, plus one
+	Kind       pointblock.Kind
+	Registered bool
 }
 
 // output is the result of a batch: its series, and the records of their points.
@@ -52,7 +52,13 @@ func (b *Batch) DropMessages() {
 }
 
 func (o *output) size() int {
-	return cap(o.Series)*72 + cap(o.table.slots)*4 + cap(o.numbers.ts)*16 + cap(o.strings.ts)*24 + 2*o.bytes
+	size := cap(o.Series)*48 + cap(o.table.slots)*4 + cap(o.numbers.ts)*16 + cap(o.strings.ts)*24
+	for _, e := range o.encoders {
+		if e != nil {
+			size += e.Size()
+		}
+	}
+	return size
 }
 
 // Identify computes the series that the labels name.

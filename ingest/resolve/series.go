@@ -101,7 +101,7 @@ func (r *Resolver) rejectRefused(ctx context.Context, b *block.Batch) error {
 		if !b.Sources.List[l.Source].Known {
 			why = rejection.SourceUnknown
 		}
-		b.Reject(why, f.First, rejection.NoPosition, f.Count, l)
+		b.Reject(why, int(f.First), rejection.NoPosition, int(f.Count), l)
 	}
 	return nil
 }

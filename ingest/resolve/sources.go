@@ -48,9 +48,9 @@ func (r *Resolver) Sources(ctx context.Context, b *block.Batch, create bool) err
 			why = refused
 		}
 		for kind, n := range l.Count {
-			b.Reject(why, l.First[kind], rejection.NoPosition, n, l)
+			b.Reject(why, int(l.First[kind]), rejection.NoPosition, int(n), l)
 		}
-		l.Count = [2]int{}
+		l.Count = [2]int32{}
 	}
 	return nil
 }

@@ -61,6 +61,11 @@ func appendHeader(dst []byte, workspace uuid.UUID, receivedAtUS int64) []byte {
 // Len returns the total bytes of all records so far.
 func (e *Encoder) Len() int { return len(e.buf) }
 
+// Size estimates the memory of the encoder in bytes.
+func (e *Encoder) Size() int {
+	return cap(e.buf) + cap(e.deltas) + cap(e.decimal) + cap(e.series) + cap(e.order)*16 + cap(e.numbers)*8 + cap(e.strings)*16
+}
+
 // Empty reports whether no series has been appended since Reset.
 func (e *Encoder) Empty() bool { return len(e.records) == 1 && !e.records[0].hasSeries }
 

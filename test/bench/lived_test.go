@@ -79,6 +79,7 @@ type lived struct {
 func BenchmarkLived(b *testing.B) {
 	r := record.New(b)
 	l := &lived{dashboards: startDashboards(b, r), r: r, share: share(b)}
+	l.CLI("workspaces", "update", l.First.WorkspaceID, "--max-series", "10000000")
 	l.rivals = l.target.rivals(r)
 	only, err := regexp.Compile(os.Getenv(livedOnly))
 	require.NoError(b, err, livedOnly)

@@ -70,7 +70,7 @@ func (p *Parser) addPoint(pt *point, labelIndex int32) {
 		return
 	}
 	if l.Count[pt.kind-1] == 0 {
-		l.First[pt.kind-1] = p.index
+		l.First[pt.kind-1] = int32(p.index)
 	}
 	l.Count[pt.kind-1]++
 	if pt.kind == pointblock.KindNumber {

@@ -238,7 +238,7 @@ func commit[V any](p *Parser, c *block.Column[V], kind pointblock.Kind, us int64
 			continue
 		}
 		if l.Count[kind-1] == 0 {
-			l.First[kind-1] = p.start
+			l.First[kind-1] = int32(p.start)
 		}
 		l.Count[kind-1]++
 		c.Times = append(c.Times, us)
