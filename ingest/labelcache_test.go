@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -123,6 +124,36 @@ func TestLabelsOfLinesAndJSONThatCameBefore(t *testing.T) {
 			}
 			body := []byte((&writer{t: t}).request())
 			_ = requireVerdictBy(t, p, JSON, body, interpret(body))
+		}
+	})
+}
+
+// TestCachedLabelsInAnyOrder sends few labels in random order, with repetitions, by several requests of both formats. So
+// the label that followed last time is often another one.
+func TestCachedLabelsInAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := newCachedPipeline()
+		p.sources[boiler] = "boil er"
+		at := 0
+		for range rapid.IntRange(2, 6).Draw(t, "requests") {
+			var lines, rows []string
+			want := map[string]any{}
+			for _, label := range rapid.SliceOfN(rapid.IntRange(0, 4), 1, 12).Draw(t, "labels") {
+				at++
+				lines = append(lines, fmt.Sprintf(`boil\ er,a=%d f=%d %d000000`, label, at, at))
+				rows = append(rows, fmt.Sprintf(
+					`{"source":"boil er","metric":"f","tags":{"a":"%d"},"value":%d,"timestamp":%d}`, label, at, at,
+				))
+				want[fmt.Sprintf(`%s "f"{"a"="%d",} %d000 n`, boiler, label, at)] = float64(at)
+			}
+			format, body := Lines, strings.Join(lines, "\n")
+			if rapid.Bool().Draw(t, "JSON") {
+				format, body = JSON, `{"points":[`+strings.Join(rows, ",")+`]}`
+			}
+			result, err := p.acceptAlone(format, request(body))
+			require.NoError(t, err)
+			require.Equal(t, len(want), result.Accepted)
+			require.Equal(t, want, p.written(t))
 		}
 	})
 }

@@ -47,7 +47,7 @@ type Deps struct {
 	FingerprintKey [16]byte                   // key of the installation
 	Limits         Limits
 	CacheSize      int // maximum number of cached series; default 2,000,000
-	// LabelCacheBytes is the approximate size of the cache of labels; default 128 MiB, for 200,000
+	// LabelCacheBytes is the approximate size of the cache of labels; default 384 MiB, for 1,000,000
 	// labels or more.
 	LabelCacheBytes int
 	Metrics         prometheus.Registerer // nil: metrics are not registered
@@ -97,7 +97,7 @@ func New(deps Deps) *Pipeline {
 	orDefault(&deps.Limits.InFlightBytes, 128<<20)
 	orDefault(&deps.Limits.ProduceTimeout, 5*time.Second)
 	orDefault(&deps.CacheSize, 2_000_000)
-	orDefault(&deps.LabelCacheBytes, 128<<20)
+	orDefault(&deps.LabelCacheBytes, 384<<20)
 	p := &Pipeline{
 		deps:     deps,
 		tracer:   tracing.New(deps.Tracing, "ingest"),

@@ -39,6 +39,7 @@ type Label struct {
 	known      *cachedLabel     // has the series of numbers; metric and tags are then perhaps not parsed
 	InvalidTag string           // the invalid tag
 	Refused    rejection.Reason // why all points of the label are rejected
+	interned   bool             // seriesIndex of numbers is set; the label is not in the hash table
 
 	// Indexed by kind minus one.
 	Count       [2]int32 // number of points
@@ -102,7 +103,7 @@ type defaults struct {
 }
 
 func (s *labelSet) reset() {
-	s.table.reset(len(s.List), s.hashOf)
+	s.table.reset()
 	clear(s.List)
 	clear(s.tags)
 	s.List, s.tags, s.Last = s.List[:0], s.tags[:0], 0
@@ -110,7 +111,7 @@ func (s *labelSet) reset() {
 }
 
 func (s *labelSet) size() int {
-	return cap(s.List)*labelBytes + cap(s.tags)*tagBytes + cap(s.table.slots)*4
+	return cap(s.List)*labelBytes + cap(s.tags)*tagBytes + s.table.size()
 }
 
 func (s *labelSet) hashOf(i int32) uint64 { return s.List[i].Hash }
@@ -151,10 +152,30 @@ func (s *labelSet) FindHashed(t *Tokens, h uint64) int32 {
 	return s.table.find(h, func(i int32) bool { return s.List[i].Hash == h && s.List[i].Equal(t) })
 }
 
+// insertKnown returns the index of a label of the known series. It adds a label with the tokens t if there is
+// none. Known labels are found by their series, so that they are searched in one hash table instead of two.
+func (b *Batch) insertKnown(known *cachedLabel, t *Tokens) int32 {
+	o, s := &b.Output, &b.Labels
+	count := len(o.Series)
+	index := o.internKnown(known.ref)
+	f := &o.Series[index]
+	if int(index) < count {
+		return f.Label
+	}
+	f.Label = int32(len(s.List))
+	l := Label{Tokens: *t, Hash: known.hash, Next: f.Label, known: known, interned: true}
+	l.seriesIndex[pointblock.KindNumber-1] = index
+	if name := known.name(); name != "" {
+		l.Source = b.Sources.internNear(name, &known.position)
+	}
+	s.List = append(s.List, l)
+	return f.Label
+}
+
 // Insert adds a label and returns its index.
 func (s *labelSet) Insert(l Label) int32 {
 	i := int32(len(s.List))
-	s.table.reserve(len(s.List), 1, s.hashOf)
+	s.table.reserve(1, s.hashOf)
 	l.Next = i
 	s.List = append(s.List, l)
 	s.table.insert(l.Hash, i)

@@ -15,7 +15,7 @@ import (
 const (
 	labelCacheShards = 32
 	// cachedLabelBytes is the approximate size of an entry without its texts.
-	cachedLabelBytes = 160
+	cachedLabelBytes = 176
 	// maxCachedTokens is the maximum size of the tokens of a cached label and of its source's name.
 	maxCachedTokens = 16 << 10
 	// minGenerationTime is the minimum lifetime of a generation of the cache. It is longer than the
@@ -47,6 +47,7 @@ type cachedLabel struct {
 	workspace uuid.UUID
 	source    uuid.UUID
 	ref       pointblock.SeriesRef
+	hash      uint64
 	// data contains all texts, because the garbage collector marks each allocation: the tokens, the name
 	// of the source unless the tokens contain it, and the series' identity, encoded as in records.
 	data []byte
@@ -94,6 +95,18 @@ func NewLabelCache(bytes int) *LabelCache {
 	}
 }
 
+// Predict returns the index of the label with the tokens t, of the given form, if it is the one that followed
+// the last label in an earlier request, or -1. Lookup finds others.
+func (c *LabelCache) Predict(b *Batch, form Form, t *Tokens) int32 {
+	known := b.Labels.predicted(b.ReceivedUS)
+	if known == nil || !known.matches(form, b.Workspace, t) {
+		return -1
+	}
+	b.Labels.cached = known
+	b.Labels.Hits++
+	return b.insertKnown(known, t)
+}
+
 // Lookup sets the known series of l if the tokens of l, of the given form, are cached. Hash must be
 // a hash of the tokens with Batch.Labels.Seed. If the tokens do not contain the source, Lookup also
 // sets the index of the source, and the metric and the tags of l need not be set.
@@ -135,7 +148,7 @@ func (c *LabelCache) Add(
 	if known := c.get(form, b.Workspace, l); known != nil && known.source == source.ID && known.ref == ref {
 		return // a concurrent request has added it
 	}
-	e := &cachedLabel{form: form, byName: t.ByName, workspace: b.Workspace, source: source.ID, ref: ref}
+	e := &cachedLabel{form: form, byName: t.ByName, workspace: b.Workspace, source: source.ID, ref: ref, hash: l.Hash}
 	b.encoded = pointblock.AppendSeriesHeader(b.encoded[:0], ref, identity)
 	e.data = make([]byte, 0, size+len(b.encoded))
 	for i, text := range [...]string{scan.View(t.Source), scan.View(t.Metric), scan.View(t.Tags), name} {

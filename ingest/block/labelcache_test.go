@@ -89,6 +89,45 @@ func TestLabelsArePredictedFromTheOnesBefore(t *testing.T) {
 	require.Equal(t, []bool{true, false, true}, lookup(maxPredictedTime+time.Second, "a", "b", "c"))
 }
 
+// TestAPredictedLabelIsInARequestOnce predicts the labels of several cycles of one request.
+func TestAPredictedLabelIsInARequestOnce(t *testing.T) {
+	c := NewLabelCache(1 << 20)
+	b := NewBatch(c)
+	b.Begin(uuid.Nil, time.Now(), nil)
+	names := []string{"a", "b", "c", "a"}
+	tokens := make([]Tokens, len(names))
+	for i, name := range names {
+		tokens[i] = Tokens{Tags: []byte(name)}
+		_, hash := b.Labels.Find(&tokens[i])
+		if i < 3 {
+			c.labels.Put(hash, hash, &cachedLabel{
+				form: FormLine, data: []byte(name + "source"), ends: [4]uint16{0, 0, 1, 7}, ref: seriesRef(i), hash: hash,
+			})
+		}
+		require.True(t, c.Lookup(b, FormLine, &Label{Tokens: tokens[i], Hash: hash}))
+	}
+	b.End()
+	b.Begin(uuid.Nil, time.Now(), nil)
+	require.EqualValues(t, -1, c.Predict(b, FormLine, &tokens[0]), "there is no label before the first one")
+	_, hash := b.Labels.Find(&tokens[0])
+	first := Label{Tokens: tokens[0], Hash: hash}
+	require.True(t, c.Lookup(b, FormLine, &first))
+	require.Zero(t, b.Labels.Insert(first))
+	require.EqualValues(t, -1, c.Predict(b, FormLine, &tokens[2]), "b follows a")
+	for range 3 {
+		require.EqualValues(t, 1, c.Predict(b, FormLine, &tokens[1]))
+		require.EqualValues(t, 2, c.Predict(b, FormLine, &tokens[2]))
+		require.EqualValues(t, 3, c.Predict(b, FormLine, &tokens[3]), "the first label was not predicted")
+	}
+	require.Equal(t, hash, b.Labels.List[3].Hash)
+	for i := range b.Labels.List {
+		b.Labels.List[i].Count[0] = int32(i + 1)
+	}
+	b.Identify(&[16]byte{})
+	require.Len(t, b.Output.Series, 3)
+	require.EqualValues(t, 1+4, b.Output.Series[b.Labels.List[0].seriesIndex[0]].Count, "both labels of a")
+}
+
 func seriesRef(i int) pointblock.SeriesRef {
 	return pointblock.SeriesRef{ID: uint64(i), Fingerprint: pointblock.Fingerprint{byte(i)}}
 }

@@ -37,7 +37,7 @@ type output struct {
 
 func (o *output) reset() {
 	o.identity = pointblock.Identity{}
-	o.table.reset(len(o.Series), o.hashOf)
+	o.table.reset()
 	clear(o.Tags)
 	clear(o.strings.values)
 	clear(o.Messages)
@@ -52,7 +52,7 @@ func (b *Batch) DropMessages() {
 }
 
 func (o *output) size() int {
-	size := cap(o.Series)*48 + cap(o.table.slots)*4 + cap(o.numbers.ts)*16 + cap(o.strings.ts)*24
+	size := cap(o.Series)*48 + o.table.size() + cap(o.numbers.ts)*16 + cap(o.strings.ts)*24
 	for _, e := range o.encoders {
 		if e != nil {
 			size += e.Size()
@@ -65,19 +65,18 @@ func (o *output) size() int {
 func (b *Batch) Identify(key *[16]byte) {
 	o := &b.Output
 	labels := b.Labels.List
-	o.table.reserve(len(o.Series), len(labels), o.hashOf)
 	for i := range labels {
 		l := &labels[i]
 		for k := range l.Count {
-			l.seriesIndex[k] = -1
-			if l.Count[k] == 0 {
+			index := l.seriesIndex[k]
+			if l.seriesIndex[k] = -1; l.Count[k] == 0 {
 				continue
 			}
 			kind := pointblock.Kind(k + 1)
-			var index int32
 			if b.isKnown(l, kind) {
-				index = o.intern(l.known.ref.Fingerprint)
-				o.Series[index].Ref.ID, o.Series[index].Registered = l.known.ref.ID, true
+				if !l.interned {
+					index = o.internKnown(l.known.ref)
+				}
 			} else {
 				o.identity = b.Identity(l, kind, &o.Tags)
 				o.canonical = o.identity.AppendCanonical(o.canonical[:0])
@@ -100,11 +99,18 @@ func (o *output) intern(fingerprint pointblock.Fingerprint) int32 {
 	i := o.table.find(hash, func(i int32) bool { return o.Series[i].Ref.Fingerprint == fingerprint })
 	if i < 0 {
 		i = int32(len(o.Series))
-		o.table.reserve(len(o.Series), 1, o.hashOf) // a label may have numbers and strings
+		o.table.reserve(1, o.hashOf)
 		o.Series = append(o.Series, requestSeries{Ref: pointblock.SeriesRef{Fingerprint: fingerprint}})
 		o.table.insert(hash, i)
 	}
 	return i
+}
+
+// internKnown returns the index of a series that is registered, which it adds if it is new.
+func (o *output) internKnown(ref pointblock.SeriesRef) int32 {
+	index := o.intern(ref.Fingerprint)
+	o.Series[index].Ref.ID, o.Series[index].Registered = ref.ID, true
+	return index
 }
 
 func (o *output) hashOf(i int32) uint64 { return o.Series[i].Ref.Fingerprint.SeriesID() }

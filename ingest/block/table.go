@@ -7,6 +7,7 @@ import "math/bits"
 // possible for the same reason.
 type table struct {
 	slots []uint32 // see slot; 0: empty; at most half are used; the length is a power of two
+	used  []uint32 // the slots that are not empty
 	bits  int      // of an index in a slot
 }
 
@@ -42,39 +43,38 @@ func (t *table) insert(hash uint64, i int32) {
 		at = (at + 1) & mask
 	}
 	t.slots[at] = t.slot(hash, i)
+	t.used = append(t.used, uint32(at))
 }
 
-// reserve makes room for more items. The table contains the indexes below used; hashOf returns their
-// hashes.
-func (t *table) reserve(used, more int, hashOf func(i int32) uint64) {
+// reserve makes room for more items. hashOf returns the hashes of those that the table contains.
+func (t *table) reserve(more int, hashOf func(i int32) uint64) {
 	size := max(minSlots, len(t.slots))
-	for size < 2*(used+more) {
+	for size < 2*(len(t.used)+more) {
 		size *= 2
 	}
 	if size == len(t.slots) {
 		return
 	}
-	t.slots, t.bits = make([]uint32, size), bits.Len(uint(size))
-	for i := range int32(used) {
+	slots, used, mask := t.slots, t.used, uint32(1)<<t.bits-1
+	t.slots, t.used, t.bits = make([]uint32, size), make([]uint32, 0, size/2), bits.Len(uint(size))
+	for _, at := range used {
+		i := int32(slots[at]&mask) - 1
 		t.insert(hashOf(i), i)
 	}
 }
 
-// reset removes all items. The table contains the indexes below used. After one large request,
-// requests with few items must not clear all slots.
-func (t *table) reset(used int, hashOf func(i int32) uint64) {
+// reset removes all items. After one large request, requests with few items do not clear all slots.
+func (t *table) reset() {
 	const sparse = 32
-	if len(t.slots) < sparse*max(used, minSlots) {
+	if len(t.slots) < sparse*len(t.used) {
 		clear(t.slots)
-		return
-	}
-	mask := uint64(len(t.slots) - 1)
-	for i := range int32(used) {
-		hash := hashOf(i)
-		at := hash & mask
-		for t.slots[at] != t.slot(hash, i) {
-			at = (at + 1) & mask
+	} else {
+		for _, at := range t.used {
+			t.slots[at] = 0
 		}
-		t.slots[at] = 0
 	}
+	t.used = t.used[:0]
 }
+
+// size returns the memory of the table in bytes.
+func (t *table) size() int { return cap(t.slots)*4 + cap(t.used)*4 }

@@ -28,7 +28,7 @@ func TestTheTableFindsWhatWasInserted(t *testing.T) {
 					continue
 				}
 				require.EqualValues(t, -1, find(hash))
-				x.reserve(len(list), 1, hashOf)
+				x.reserve(1, hashOf)
 				known[hash] = int32(len(list))
 				list = append(list, hash)
 				x.insert(hash, known[hash])
@@ -36,7 +36,7 @@ func TestTheTableFindsWhatWasInserted(t *testing.T) {
 			for hash, i := range known {
 				require.Equal(t, i, find(hash))
 			}
-			x.reset(len(list), hashOf)
+			x.reset()
 			for _, slot := range x.slots {
 				require.Zero(t, slot)
 			}

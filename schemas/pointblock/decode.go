@@ -153,17 +153,19 @@ func (s *Span) decode(c *content, message []byte, offset int) error {
 // points or set their number and bounds.
 func (s *Span) read(c *content, message []byte, offset int) error {
 	s.content = c
-	var fingerprint, source []byte
-	var tags, strings, deltas, values field
-	var packed packedColumns
-	kind := uint64(0)
+	var (
+		fingerprint, source           []byte
+		tags, strings, deltas, values field
+		packed                        packedColumns
+		kind                          uint64
+	)
 	for b := message; len(b) > 0; {
 		tag, payload, bits, rest, err := nextField(b)
 		if err != nil {
 			return err
 		}
-		start, end := offset+len(message)-len(b), offset+len(message)-len(rest)
-		whole := piece{uint32(start), uint32(end - start)}
+		end := offset + len(message) - len(rest)
+		whole := piece{uint32(end - len(b) + len(rest)), uint32(len(b) - len(rest))}
 		payloadAt := piece{uint32(end - len(payload)), uint32(len(payload))}
 		b = rest
 		switch tag {
@@ -199,6 +201,14 @@ func (s *Span) read(c *content, message []byte, offset int) error {
 	if err := s.setPacked(&packed); err != nil {
 		return err
 	}
+	if err := s.setIDs(fingerprint, source); err != nil {
+		return err
+	}
+	s.tags, s.strings = tags.store(c), strings.store(c)
+	return s.checkIdentity(kind)
+}
+
+func (s *Span) setIDs(fingerprint, source []byte) error {
 	if len(fingerprint) != uuidBytes {
 		return errIDLength("fingerprint", fingerprint)
 	}
@@ -206,8 +216,7 @@ func (s *Span) read(c *content, message []byte, offset int) error {
 		return errIDLength("source id", source)
 	}
 	s.Fingerprint, s.Source = Fingerprint(fingerprint), uuid.UUID(source)
-	s.tags, s.strings = tags.store(c), strings.store(c)
-	return s.checkIdentity(kind)
+	return nil
 }
 
 // packedColumns contains the encoded columns that may replace doubles and times in microseconds.

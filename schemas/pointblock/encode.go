@@ -63,7 +63,8 @@ func (e *Encoder) Len() int { return len(e.buf) }
 
 // Size estimates the memory of the encoder in bytes.
 func (e *Encoder) Size() int {
-	return cap(e.buf) + cap(e.deltas) + cap(e.decimal) + cap(e.series) + cap(e.order)*16 + cap(e.numbers)*8 + cap(e.strings)*16
+	return cap(e.buf) + cap(e.deltas) + cap(e.decimal) + cap(e.series) +
+		cap(e.order)*16 + cap(e.numbers)*8 + cap(e.strings)*16
 }
 
 // Empty reports whether no series has been appended since Reset.

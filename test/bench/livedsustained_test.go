@@ -74,7 +74,8 @@ func (l *lived) sustain(format load.Format) {
 	l.resetPeak()
 	before := l.usage()
 	sender := l.sustainedSender(fleet, plan)
-	took, points := l.sendFor(sender.bodies, sender.send, sender.visible)
+	took, points, err := l.sendFor(sender.bodies, sender.send, sender.visible)
+	require.NoError(l.b, err)
 	settling := time.Now()
 	l.rolledUp()
 	l.r.Add("livegraph/"+name+"/rollups", "s", time.Since(settling).Seconds())
@@ -88,7 +89,7 @@ func (l *lived) sustain(format load.Format) {
 			continue
 		}
 		require.NoError(l.b, other.Resume())
-		took, points := l.sendFor(bodies, func(body []byte) error {
+		took, points, err := l.sendFor(bodies, func(body []byte) error {
 			return other.Send(l.b.Context(), to, [][]byte{body}, 1)
 		}, func(requests int64) error {
 			end := plan.Start.Add(time.Duration(requests*sustainedSteps) * time.Second)
@@ -98,6 +99,10 @@ func (l *lived) sustain(format load.Format) {
 			})
 		})
 		require.NoError(l.b, other.Pause())
+		if err != nil {
+			l.r.Logf("%s: %s is skipped: %v", name, other.Name, err)
+			continue
+		}
 		l.note(name, other.Name, 1, outcome{points: points, seconds: took}, ours)
 	}
 }
@@ -106,7 +111,7 @@ func (l *lived) sustain(format load.Format) {
 // waits until all points are visible. It returns the elapsed seconds and the number of points.
 func (l *lived) sendFor(
 	bodies [][]byte, send func([]byte) error, visible func(requests int64) error,
-) (seconds float64, points int64) {
+) (seconds float64, points int64, err error) {
 	l.b.Helper()
 	templates := make([]restamped, len(bodies))
 	for i, body := range bodies {
@@ -130,9 +135,11 @@ func (l *lived) sendFor(
 			return nil
 		})
 	}
-	require.NoError(l.b, callers.Wait())
-	require.NoError(l.b, visible(next.Load()))
-	return time.Since(began).Seconds(), next.Load() * sustainedBatch
+	if err := callers.Wait(); err != nil {
+		return 0, 0, err
+	}
+	err = visible(next.Load())
+	return time.Since(began).Seconds(), next.Load() * sustainedBatch, err
 }
 
 // sustainedSender sends prepared bodies to Livegraph and waits for their checkpoints.

@@ -193,10 +193,12 @@ func (p *Parser) field(raw []byte, i int) (label int32, value int) {
 		return 0, p.fail(rejection.LineField)
 	}
 	t := block.Tokens{Tags: raw, Metric: p.b[i:end]}
-	hash := p.hashOf(&t)
-	if label = labels.FindHashed(&t, hash); label < 0 {
-		if label = p.newLabel(t, hash); label < 0 {
-			return 0, scan.Failed
+	if label = p.cache.Predict(p.batch, block.FormLine, &t); label < 0 {
+		hash := p.hashOf(&t)
+		if label = labels.FindHashed(&t, hash); label < 0 {
+			if label = p.newLabel(t, hash); label < 0 {
+				return 0, scan.Failed
+			}
 		}
 	}
 	labels.Follow(label)

@@ -36,7 +36,11 @@ type lastSource struct {
 // returns false if raw is not valid.
 func (p *Parser) label(raw []byte) (index int32, ok bool) {
 	b := p.batch
-	l := block.Label{Tokens: block.Tokens{Tags: raw}, Hash: maphash.Bytes(b.Labels.Seed, raw)}
+	t := block.Tokens{Tags: raw}
+	if index = p.cache.Predict(b, block.FormLabels, &t); index >= 0 {
+		return index, true
+	}
+	l := block.Label{Tokens: t, Hash: maphash.Bytes(b.Labels.Seed, raw)}
 	if index = b.Labels.FindHashed(&l.Tokens, l.Hash); index >= 0 {
 		return index, true
 	}

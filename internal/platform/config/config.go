@@ -110,7 +110,7 @@ type Ingest struct {
 	InFlightBytes    int64         `help:"Maximum total size of the bodies in flight in bytes. Above it, requests are answered 503." default:"134217728" env:"LIVEGRAPH_INGEST_IN_FLIGHT_BYTES"`
 	ProduceTimeout   time.Duration `help:"Timeout of Kafka's acknowledgement. After it, the request is answered 503." default:"5s" env:"LIVEGRAPH_INGEST_PRODUCE_TIMEOUT"`
 	SeriesCacheSize  int           `help:"Maximum number of series in the cache of this process." default:"2000000" env:"LIVEGRAPH_INGEST_SERIES_CACHE_SIZE"`
-	LabelCacheBytes  int           `help:"Size of the cache of labels in bytes, about 300 per series that producers send." default:"134217728" env:"LIVEGRAPH_INGEST_LABEL_CACHE_BYTES"`
+	LabelCacheBytes  int           `help:"Size of the cache of labels in bytes, about 320 per series that producers send." default:"402653184" env:"LIVEGRAPH_INGEST_LABEL_CACHE_BYTES"`
 	LogFullThreshold float64       `help:"Maximum lag of the points consumer, as a fraction of the log's retention. Above it, requests are answered 503." default:"0.8" env:"LIVEGRAPH_INGEST_LOG_FULL_THRESHOLD"`
 }
 

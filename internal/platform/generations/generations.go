@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Cache maps keys to values. It has shards, each with its own lock and two generations. When the young
-// generation of a shard is full, it replaces the old one. An entry that is found in the old generation
-// is added to the young one. So entries that have not been used for a long time are evicted. A Cache is
-// safe for concurrent use.
+// Cache maps keys to values. It has shards, each with its own lock and two generations. When a shard is
+// full, its young generation replaces the old one. An entry that is found in the old generation moves to
+// the young one. So entries that have not been used for a long time are evicted. A Cache is safe for
+// concurrent use.
 type Cache[K comparable, V any] struct {
 	size    func(V) int
 	limit   int
@@ -24,20 +24,20 @@ type shard[K comparable, V any] struct {
 	mu         sync.Mutex
 	young, old map[K]V
 	size       int // of young
-	began      time.Time
+	oldSize    int
+	began      time.Time // of young
 }
 
 // Config configures a Cache.
 type Config[V any] struct {
 	Shards int
-	// Size is the maximum total size of the entries. Each generation of a shard may exceed its part by one
-	// entry.
+	// Size is the maximum total size of the entries. Each shard may exceed its part by two entries.
 	Size int
 	// SizeOf returns the size of an entry. nil: 1.
 	SizeOf func(V) int
-	// MinAge is the minimum lifetime of a generation. While a full generation is younger, no entry is
-	// added. Otherwise, if the cache were too small for all keys of a cycle, each entry would be evicted
-	// before it is used again.
+	// MinAge is the minimum lifetime of a generation. No entry is added to a full shard whose young
+	// generation is younger. Otherwise, if the cache were too small for all keys of a cycle, each entry
+	// would be evicted before it is used again. If MinAge is zero, a generation is half of a shard.
 	MinAge time.Duration
 	// Evicted is called with each value that is replaced, or leaves the cache with its generation. It must
 	// not call the cache. nil: not called.
@@ -50,7 +50,7 @@ func New[K comparable, V any](config Config[V]) *Cache[K, V] {
 		config.SizeOf = func(V) int { return 1 }
 	}
 	c := &Cache[K, V]{
-		size: config.SizeOf, limit: config.Size / config.Shards / 2, minAge: config.MinAge,
+		size: config.SizeOf, limit: config.Size / config.Shards, minAge: config.MinAge,
 		evicted: config.Evicted, shards: make([]shard[K, V], config.Shards),
 	}
 	for i := range c.shards {
@@ -70,9 +70,14 @@ func (c *Cache[K, V]) Get(hash uint64, key K) (value V, ok bool) {
 	if value, ok = s.young[key]; ok {
 		return value, true
 	}
-	if value, ok = s.old[key]; ok && c.canPut(s) {
+	if value, ok = s.old[key]; ok {
 		delete(s.old, key)
-		c.put(s, key, value)
+		s.oldSize -= c.size(value)
+		if c.minAge == 0 && c.full(s) {
+			c.rotate(s)
+		}
+		s.young[key] = value
+		s.size += c.size(value)
 	}
 	return value, ok
 }
@@ -104,23 +109,34 @@ func (c *Cache[K, V]) Len() (n int) {
 	return n
 }
 
+// full reports whether a generation must be evicted before an entry is added.
+func (c *Cache[K, V]) full(s *shard[K, V]) bool {
+	if c.minAge == 0 {
+		return s.size >= c.limit/2
+	}
+	return s.size+s.oldSize >= c.limit
+}
+
 func (c *Cache[K, V]) canPut(s *shard[K, V]) bool {
-	return s.size < c.limit || c.minAge == 0 || time.Since(s.began) > c.minAge
+	return !c.full(s) || c.minAge == 0 || time.Since(s.began) > c.minAge
 }
 
 func (c *Cache[K, V]) put(s *shard[K, V], key K, value V) {
 	if !c.canPut(s) {
 		return
 	}
-	if s.size >= c.limit {
-		c.evict(s)
-		s.old, s.young, s.size, s.began = s.young, map[K]V{}, 0, time.Now()
+	if c.full(s) {
+		c.rotate(s)
+		if c.minAge > 0 && c.full(s) {
+			return // all entries have been used since the last rotation
+		}
 	}
 	replaced, ok := s.young[key]
 	if ok {
 		s.size -= c.size(replaced)
 	} else if replaced, ok = s.old[key]; ok {
 		delete(s.old, key)
+		s.oldSize -= c.size(replaced)
 	}
 	if ok && c.evicted != nil {
 		c.evicted(replaced)
@@ -129,12 +145,12 @@ func (c *Cache[K, V]) put(s *shard[K, V], key K, value V) {
 	s.size += c.size(value)
 }
 
-// evict calls Config.Evicted with the values of the old generation.
-func (c *Cache[K, V]) evict(s *shard[K, V]) {
-	if c.evicted == nil {
-		return
+// rotate replaces the old generation by the young one.
+func (c *Cache[K, V]) rotate(s *shard[K, V]) {
+	if c.evicted != nil {
+		for _, value := range s.old {
+			c.evicted(value)
+		}
 	}
-	for _, value := range s.old {
-		c.evicted(value)
-	}
+	s.old, s.oldSize, s.young, s.size, s.began = s.young, s.size, map[K]V{}, 0, time.Now()
 }

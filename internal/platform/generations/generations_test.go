@@ -46,27 +46,42 @@ func TestAnEntryInUseIsNotEvicted(t *testing.T) {
 	}
 }
 
-func TestAFullGenerationIsKeptForItsMinimumAge(t *testing.T) {
+func TestAFullCacheKeepsItsEntriesForTheMinimumAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := generations.New[uint64, int](generations.Config[int]{Shards: 1, Size: 20, MinAge: time.Minute})
-		time.Sleep(time.Hour)
 		fill := func(from uint64) {
 			for i := from; i < from+30; i++ {
 				c.Put(0, i, 1)
 			}
 		}
-		fill(0) // the first generation is replaced by the second one, which is then full
+		has := func(key uint64) bool {
+			_, ok := c.Get(0, key)
+			return ok
+		}
+		time.Sleep(time.Hour)
+		fill(0) // the full shard becomes the old generation, because the cache is older than a minute
+		require.Equal(t, 20, c.Len(), "one generation may have the whole cache")
 		require.False(t, c.CanPut(0))
-		fill(1000)
-		_, ok := c.Get(0, 1000)
-		require.False(t, ok)
-		_, ok = c.Get(0, 15)
-		require.True(t, ok)
+		require.True(t, has(19))
+		require.False(t, has(20))
 		time.Sleep(time.Minute + 1)
+		for i := range uint64(15) { // still in use
+			require.True(t, has(i))
+		}
 		require.True(t, c.CanPut(0))
 		fill(1000)
-		_, ok = c.Get(0, 1000)
-		require.True(t, ok)
+		require.Equal(t, 20, c.Len())
+		require.True(t, has(1003))
+		require.False(t, has(1004))
+		require.True(t, has(0))
+		require.False(t, has(17), "it was not used")
+		require.True(t, has(19))
+		for i := range uint64(15) {
+			require.True(t, has(i))
+		}
+		time.Sleep(time.Minute + 1)
+		fill(2000)
+		require.False(t, has(2000), "all entries are in use")
 		require.Equal(t, 20, c.Len())
 	})
 }

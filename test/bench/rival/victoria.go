@@ -42,9 +42,10 @@ func VictoriaMetrics(tb testing.TB, moduleDir string) (*Rival, error) {
 		Lines: base + "/write", Series: base + "/api/v1/import",
 	}
 	// Points older than the retention are dropped, and the timestamps are artificial. A count over all
-	// points must be within the limit of samples.
+	// points must be within the limits of samples and series.
 	return r, r.run(tb, exec.Command(program, "-httpListenAddr="+address, "-storageDataPath="+filepath.Join(dir, "data"),
-		"-retentionPeriod=100y", "-search.latencyOffset=0s", "-search.maxSamplesPerQuery=1000000000"), "/health")
+		"-retentionPeriod=100y", "-search.latencyOffset=0s", "-search.maxSamplesPerQuery=1000000000",
+		"-search.maxUniqueTimeseries=3000000", "-search.maxQueryDuration=2m"), "/health")
 }
 
 func inModule(tb testing.TB, dir string, args ...string) (string, error) {
@@ -64,7 +65,7 @@ func victoriaPoints(ctx context.Context, r *Rival, load Load) (found, all int64,
 	end := load.To.Add(-time.Millisecond)
 	answer, err := r.get(ctx, "/api/v1/query", url.Values{
 		"query": {fmt.Sprintf(
-			`sum(count_over_time({__name__=~"(%s)_.*"}[%ds]))`, strings.Join(load.Measurements, "|"),
+			`sum(count_over_time({__name__=~"%s_.*"}[%ds]))`, victoriaNames(load.Measurements),
 			int64(load.To.Sub(load.From)/time.Second),
 		)},
 		"time": {strconv.FormatFloat(float64(end.UnixMilli())/1000, 'f', 3, 64)}, "nocache": {"1"},
@@ -84,6 +85,15 @@ func victoriaPoints(ctx context.Context, r *Rival, load Load) (found, all int64,
 	text, _ := counted.Data.Result[0].Value[1].(string)
 	n, err := strconv.ParseFloat(text, 64)
 	return int64(n), load.Points, err
+}
+
+// victoriaNames returns a regular expression for the measurements, whose names differ in the digits at the end. The
+// length of a query is limited.
+func victoriaNames(measurements []string) string {
+	if len(measurements) < 100 {
+		return "(" + strings.Join(measurements, "|") + ")"
+	}
+	return strings.TrimRight(measurements[0], "0123456789") + "[0-9]+"
 }
 
 // SeriesBody appends points in VictoriaMetrics' import format: one line of JSON per series, with times
