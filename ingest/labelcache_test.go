@@ -133,18 +133,24 @@ func TestLabelsOfLinesAndJSONThatCameBefore(t *testing.T) {
 func TestCachedLabelsInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newCachedPipeline()
-		p.sources[boiler] = "boil er"
+		pump := uuid.New()
+		p.sources[boiler], p.sources[pump] = "boil er", "pump"
 		at := 0
 		for range rapid.IntRange(2, 6).Draw(t, "requests") {
 			var lines, rows []string
 			want := map[string]any{}
 			for _, label := range rapid.SliceOfN(rapid.IntRange(0, 4), 1, 12).Draw(t, "labels") {
 				at++
-				lines = append(lines, fmt.Sprintf(`boil\ er,a=%d f=%d %d000000`, label, at, at))
+				source, name := boiler, "boil er"
+				if label%2 == 1 {
+					source, name = pump, "pump"
+				}
+				measurement := strings.ReplaceAll(name, " ", `\ `)
+				lines = append(lines, fmt.Sprintf(`%s,a=%d f=%d %d000000`, measurement, label, at, at))
 				rows = append(rows, fmt.Sprintf(
-					`{"source":"boil er","metric":"f","tags":{"a":"%d"},"value":%d,"timestamp":%d}`, label, at, at,
+					`{"source":"%s","metric":"f","tags":{"a":"%d"},"value":%d,"timestamp":%d}`, name, label, at, at,
 				))
-				want[fmt.Sprintf(`%s "f"{"a"="%d",} %d000 n`, boiler, label, at)] = float64(at)
+				want[fmt.Sprintf(`%s "f"{"a"="%d",} %d000 n`, source, label, at)] = float64(at)
 			}
 			format, body := Lines, strings.Join(lines, "\n")
 			if rapid.Bool().Draw(t, "JSON") {
