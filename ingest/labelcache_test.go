@@ -128,13 +128,13 @@ func TestLabelsOfLinesAndJSONThatCameBefore(t *testing.T) {
 	})
 }
 
-// TestCachedLabelsInAnyOrder sends few labels in random order, with repetitions, by several requests of both formats. So
-// the label that followed last time is often another one.
+// TestCachedLabelsInAnyOrder sends few labels in random order, with repetitions, by several requests of both formats.
+// So the label that followed last time is often another one.
 func TestCachedLabelsInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newCachedPipeline()
 		pump := uuid.New()
-		p.sources[boiler], p.sources[pump] = "boil er", "pump"
+		p.sources = map[uuid.UUID]string{boiler: "boil er", pump: "pump"}
 		at := 0
 		for range rapid.IntRange(2, 6).Draw(t, "requests") {
 			var lines, rows []string
