@@ -14,15 +14,14 @@ import (
 
 func TestRecordsAreUsedAgainByWhatTheyHaveRoomFor(t *testing.T) {
 	c := newCore(Deps{Logger: slog.New(slog.DiscardHandler)})
-	rec := &record{Record: pointblock.Record{Spans: make([]pointblock.Span, 7, 1000)}, kafka: &kgo.Record{}}
-	rec.Spans[6].Count = 1
+	rec := &record{kafka: &kgo.Record{}}
+	rec.Spans = make([]pointblock.Span, 7, 1000)
 	c.putRecord(rec)
 	require.Equal(t, 1000, c.records.Size())
 	reused := c.getRecord()
 	require.Same(t, rec, reused)
 	require.Nil(t, reused.kafka)
 	require.Empty(t, reused.Spans)
-	require.Zero(t, reused.Spans[:7][6], "its contents are cleared")
 	c.putRecord(&record{})
 	require.Zero(t, c.records.Len(), "a record without capacity is not pooled")
 }

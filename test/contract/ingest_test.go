@@ -57,7 +57,8 @@ func readPointsLog(t *testing.T, broker *testenv.Broker) []string {
 					value = strconv.Quote(texts[n])
 				}
 				out = append(out, fmt.Sprintf(
-					"%s %s %v %s=%v", span.Source, span.Metric(), span.Tags(), time.UnixMicro(us).UTC().Format(time.RFC3339Nano), value,
+					"%s %s %v %s=%v", span.Source, span.Metric(), span.Tags(),
+					time.UnixMicro(us).UTC().Format(time.RFC3339Nano), value,
 				))
 			}
 		}
