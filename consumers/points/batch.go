@@ -21,14 +21,14 @@ const concurrentStores = 2
 const (
 	// pooledColumns is the number of column buffers: one is filled while others are stored.
 	pooledColumns = 1 + concurrentStores
-	// pooledSpans is the capacity, in spans, of all pooled records together: 60 MB.
+	// pooledSpans is the capacity, in spans, of all pooled records together: 36 MB.
 	pooledSpans = 300_000
 	// poolIdleTime is how long an unused buffer is kept. After it, the memory that a backlog
 	// needed is released.
 	poolIdleTime = 30 * time.Second
 )
 
-// maxBatchSpans is the number of spans at which a batch is full: 30 MB until it is
+// maxBatchSpans is the number of spans at which a batch is full: 18 MB until it is
 // prepared. It is the first limit to be reached when records have few points of each
 // series, as those of live sensors do.
 const maxBatchSpans = 150_000

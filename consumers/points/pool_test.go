@@ -2,7 +2,10 @@ package points
 
 import (
 	"log/slog"
+	"runtime"
+	"slices"
 	"testing"
+	"weak"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -24,6 +27,25 @@ func TestRecordsAreUsedAgainByWhatTheyHaveRoomFor(t *testing.T) {
 	require.Empty(t, reused.Spans)
 	c.putRecord(&record{})
 	require.Zero(t, c.records.Len(), "a record without capacity is not pooled")
+	require.False(t, refersToItsBytes(t, c), "the bytes are released")
+}
+
+// refersToItsBytes decodes a record, puts it back, and reports whether its bytes are still reachable.
+func refersToItsBytes(t *testing.T, c *Consumer) bool {
+	t.Helper()
+	var e pointblock.Encoder
+	e.Reset(uuid.New(), 1)
+	id := pointblock.Identity{Source: uuid.New(), Metric: "m", Kind: pointblock.KindNumber}
+	require.NoError(t, e.AppendNumbers(pointblock.SeriesRef{ID: 1}, &id, []int64{1}, []float64{2}))
+	rec, err := c.decode(&kgo.Record{Value: slices.Clone(e.Bytes())})
+	require.NoError(t, err)
+	require.Len(t, rec.Spans, 1)
+	value := weak.Make(&rec.kafka.Value[0])
+	require.NotNil(t, value.Value())
+	c.putRecord(rec)
+	runtime.GC()
+	defer runtime.KeepAlive(rec)
+	return value.Value() != nil
 }
 
 func TestABatchOfManySpansIsFull(t *testing.T) {

@@ -163,13 +163,20 @@ func (b *Batch) insertKnown(known *cachedLabel, t *Tokens) int32 {
 		return f.Label
 	}
 	f.Label = int32(len(s.List))
-	l := Label{Tokens: *t, Hash: known.hash, Next: f.Label, known: known, interned: true}
+	l := Label{Tokens: *t, Hash: known.hash, Next: f.Label, interned: true}
 	l.seriesIndex[pointblock.KindNumber-1] = index
+	b.setKnown(&l, known)
+	s.List = append(s.List, l)
+	return f.Label
+}
+
+// setKnown sets the known series of a label that is new in the request, and its source if the tokens do not contain it.
+func (b *Batch) setKnown(l *Label, known *cachedLabel) {
+	b.Labels.Hits++
+	l.known = known
 	if name := known.name(); name != "" {
 		l.Source = b.Sources.internNear(name, &known.position)
 	}
-	s.List = append(s.List, l)
-	return f.Label
 }
 
 // Insert adds a label and returns its index.

@@ -103,7 +103,6 @@ func (c *LabelCache) Predict(b *Batch, form Form, t *Tokens) int32 {
 		return -1
 	}
 	b.Labels.cached = known
-	b.Labels.Hits++
 	return b.insertKnown(known, t)
 }
 
@@ -124,11 +123,7 @@ func (c *LabelCache) Lookup(b *Batch, form Form, l *Label) (ok bool) {
 		}
 	}
 	b.Labels.cached = known
-	b.Labels.Hits++
-	l.known = known
-	if name := known.name(); name != "" {
-		l.Source = b.Sources.internNear(name, &known.position)
-	}
+	b.setKnown(l, known)
 	return true
 }
 

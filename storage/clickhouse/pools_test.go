@@ -23,11 +23,11 @@ func TestQueriesThatHaveAllConnectionsLeaveTheInsertsBe(t *testing.T) {
 		queries.Go(func() error {
 			defer answered.Add(1)
 			asked.Done()
-			return db.RunQuery(t.Context(), "SELECT sleep(3)")
+			return db.RunQuery(t.Context(), "SELECT sleepEachRow(1) FROM numbers(6) SETTINGS max_block_size = 1")
 		})
 	}
 	asked.Wait()
-	for range 10 { // the first ones may run before the queries; on a busy machine, 50 took longer than the queries
+	for range 50 { // the first ones may run before the queries
 		require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{
 			{Workspace: uuid.New(), Source: uuid.New(), ReceivedAtUS: 1},
 		}))
