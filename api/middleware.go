@@ -15,6 +15,7 @@ import (
 	"github.com/go-chi/cors"
 	"github.com/google/uuid"
 	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
@@ -59,7 +60,8 @@ func exchangeOf(ctx context.Context) *exchange {
 
 // installMiddleware installs the middleware of all requests, outermost first.
 func (s *Server) installMiddleware(mux *chi.Mux) error {
-	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(minCompressSize), gzhttp.SetContentType(false),
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(minCompressSize), gzhttp.CompressionLevel(gzip.BestSpeed),
+		gzhttp.SetContentType(false),
 		gzhttp.ContentTypes([]string{
 			"application/json", "application/yaml", "application/x-ndjson", "text/csv", "text/html", "text/javascript",
 			"text/css",

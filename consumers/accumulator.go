@@ -22,6 +22,8 @@ type batch struct {
 	bytes         int
 	firstPolled   time.Time // time at which the first record was polled
 	firstProduced time.Time // time at which that record was produced
+	taken         time.Time // time at which the batch was taken
+	small         bool      // it was taken because it was due, not because it was full
 	done          chan struct{}
 	span          trace.Span // from the start of preparing to the commit; nil: not traced
 }
@@ -49,10 +51,12 @@ type accumulator struct {
 	waiting   []*batch  // full, in order, before current; only in the pipeline of one partition
 	inFlight  []*batch  // taken and not finished, in order
 	lastTaken time.Time // time at which a batch was last taken
-	drained   bool      // the log contained no more records at the last add
-	force     bool      // the current batch is due now
-	closed    bool      // no more records are added
-	resume    func()    // resumes fetching; nil: fetching is not paused
+	// smallTook is how long the last batch took to process, 0 unless it was small.
+	smallTook time.Duration
+	drained   bool   // the log contained no more records at the last add
+	force     bool   // the current batch is due now
+	closed    bool   // no more records are added
+	resume    func() // resumes fetching; nil: fetching is not paused
 
 	wake  chan struct{} // signals a change to next
 	space chan struct{} // signals a change to waitForSpace
@@ -186,14 +190,15 @@ func (in *accumulator) tryNext() (taken *batch, wait time.Duration, over bool) {
 	defer in.mu.Unlock()
 	if len(in.waiting) > 0 {
 		taken, in.waiting = in.waiting[0], in.waiting[1:]
-		in.markInFlight(taken)
+		in.markInFlight(taken, false)
 		return taken, 0, false
 	}
 	b := in.current
 	if b.empty() {
 		return nil, idleWait, in.closed
 	}
-	if !in.full() && !in.force && !in.closed {
+	full := in.full()
+	if !full && !in.force && !in.closed {
 		if len(in.inFlight) > 0 {
 			return nil, idleWait, false
 		}
@@ -202,25 +207,36 @@ func (in *accumulator) tryNext() (taken *batch, wait time.Duration, over bool) {
 		}
 	}
 	in.current, in.force = in.newBatch(), false
-	in.markInFlight(b)
+	in.markInFlight(b, !full)
 	return b, 0, false
 }
 
 // markInFlight records that a batch was taken.
-func (in *accumulator) markInFlight(b *batch) {
+func (in *accumulator) markInFlight(b *batch, small bool) {
 	in.lastTaken = time.Now()
+	in.smallTook = 0
+	b.taken, b.small = in.lastTaken, small
 	in.inFlight = append(in.inFlight, b)
 	notify(in.space)
 	in.resumeIfLow()
 }
 
+// smallBatchShare is the minimum time between two small batches, as a multiple of the time that the last
+// one took. A store needs most of the time of a small batch for its statements, so many small batches
+// would keep a busy machine from anything else.
+const smallBatchShare = 3
+
 // due returns the time at which the current batch is taken even if it is not full. That is
 // BatchWait after its first record or, if the log is drained, BatchWait after the last batch was
-// taken, if that is earlier.
+// taken, if that is earlier. If small batches take long, it is later, up to MaxWait.
 func (in *accumulator) due() time.Time {
 	dueAt := in.current.firstPolled.Add(in.cfg.BatchWait)
 	if soonest := in.lastTaken.Add(in.cfg.BatchWait); in.drained && soonest.Before(dueAt) {
 		dueAt = soonest
+	}
+	spaced := in.lastTaken.Add(min(smallBatchShare*in.smallTook, in.cfg.MaxWait))
+	if spaced.After(dueAt) {
+		dueAt = spaced
 	}
 	return dueAt
 }
@@ -230,6 +246,9 @@ func (in *accumulator) finish(b *batch) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.inFlight = slices.DeleteFunc(in.inFlight, func(other *batch) bool { return other == b })
+	if b.small && b.taken.Equal(in.lastTaken) {
+		in.smallTook = time.Since(b.taken)
+	}
 	close(b.done)
 	notify(in.wake)
 }

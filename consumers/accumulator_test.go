@@ -96,6 +96,27 @@ func TestABatchIsTakenAtOnceWhenTheLogIsDrainedThenAtIntervals(t *testing.T) {
 	})
 }
 
+// TestSmallBatchesThatTakeLongAreFewer stores batches of one row, and then a full one.
+func TestSmallBatchesThatTakeLongAreFewer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newTestAccumulator()
+		in.cfg.MaxWait = 300 * time.Millisecond
+		next := func(wait, took time.Duration, text ...string) {
+			in.add(records(text...), true)
+			b := requireNext(t, in, len(text), wait)
+			time.Sleep(took)
+			in.finish(b)
+		}
+		next(0, 20*time.Millisecond, "a")
+		next(80*time.Millisecond, 70*time.Millisecond, "b")
+		next(140*time.Millisecond, 200*time.Millisecond, "c")
+		next(100*time.Millisecond, 50*time.Millisecond, "d") // 300 ms after c was taken, not 600
+		next(100*time.Millisecond, 0, "e")
+		next(0, 200*time.Millisecond, "f", "g", "h", "i") // full
+		next(0, 0, "j")
+	})
+}
+
 func TestWhileMoreIsToComeABatchIsTakenAtItsAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newTestAccumulator()

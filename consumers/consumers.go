@@ -131,6 +131,11 @@ type Config struct {
 	BatchBytes int           // bytes of records at which it is full
 	BatchWait  time.Duration // age at which it is due, and minimum time between two small ones
 	FetchBytes int32         // maximum size of one fetch
+	// MaxWait is the maximum time between two small batches if they take long; 0: BatchWait.
+	MaxWait time.Duration
+	// PollPause is the time between a poll that drained the log and the next poll. Without it,
+	// each small record would be fetched separately. It should be much shorter than BatchWait.
+	PollPause time.Duration
 	// CommitEvery is the minimum time between two commits of offsets; 0: commit after each
 	// batch. It is for a handler that stores its own offsets.
 	CommitEvery time.Duration

@@ -124,8 +124,9 @@ func (s *session) poll(ctx context.Context) error {
 			s.metrics.Lost.Add(lost)
 			s.logger.Error("DATA LOSS: records were gone before they were consumed", "records", lost)
 		}
+		drained := lag == 0 && s.group.Buffered() == 0
 		if backwards == nil && len(records) > 0 {
-			s.pipelines.add(records, lag == 0 && s.group.Buffered() == 0)
+			s.pipelines.add(records, drained)
 		}
 		s.group.AllowRebalance()
 		switch {
@@ -137,6 +138,8 @@ func (s *session) poll(ctx context.Context) error {
 			s.metrics.Retries.Add(1)
 			s.logger.Warn("a partition cannot be consumed and is tried again", "error", err)
 			sleep.For(ctx, minRetryDelay)
+		case drained && s.cfg.PollPause > 0:
+			sleep.For(ctx, s.cfg.PollPause)
 		}
 	}
 	return context.Cause(ctx)

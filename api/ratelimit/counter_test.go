@@ -25,7 +25,7 @@ func TestAttemptsAreCountedByTheWindow(t *testing.T) {
 	require.Zero(t, c.Callers())
 	require.Zero(t, c.Take("a", begins.Add(time.Minute)))
 	require.Zero(t, c.Take("a", begins.Add(time.Minute)))
-	require.NotZero(t, c.Take("a", begins.Add(time.Minute)), "a second GiveBack has no effect")
+	require.NotZero(t, c.Take("a", begins.Add(time.Minute)), "a second Undo has no effect")
 }
 
 func TestACallerIsAnAddressOrANetworkOfSixtyFourBits(t *testing.T) {

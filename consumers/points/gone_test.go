@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// newTenant creates another workspace.
+// createWorkspace creates another workspace.
 func (w *fixture) createWorkspace() uuid.UUID {
 	w.tb.Helper()
 	created, err := w.registry.CreateWorkspace(w.tb.Context(), access.Workspace{Name: "tenant", Plan: "pro", Mode: "live"})

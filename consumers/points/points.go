@@ -41,6 +41,13 @@ const Topic = "points"
 // ClickHouse. When there are more, their rows are written again, which changes nothing.
 const maxRememberedSeries = 2_000_000
 
+// pollPause is how long records of small requests are left in the log, so that they are fetched
+// together.
+const pollPause = 10 * time.Millisecond
+
+// maxWaitFactor is the maximum time between two small batches, as a multiple of BatchWait.
+const maxWaitFactor = 3
+
 // Deps are the dependencies of the consumer. All are required except Logger, Metrics and
 // Tracing.
 type Deps struct {
@@ -96,7 +103,8 @@ func New(deps Deps) *Consumer {
 	c.loop = consumers.New(consumers.Config{
 		Name: Topic, Group: cfg.Group, Topic: deps.Log.PointsTopic().Name, BatchRows: cfg.BatchRows,
 		BatchBytes: cfg.BatchBytes,
-		BatchWait:  cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
+		BatchWait:  cfg.BatchWait, MaxWait: maxWaitFactor * cfg.BatchWait, PollPause: pollPause,
+		FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
 		StoreAtOnce: concurrentStores, Tracing: deps.Tracing,
 		Hooks: consumers.Hooks{DeadLetters: handler{c}.noteDeadLetters},
 	}, handler{c}, deps.Log, c.logger, deps.Metrics)

@@ -12,7 +12,7 @@ import (
 
 const (
 	// sourceTTL is how long the existence and the name of a source are cached. Requests that
-	// delete or rename a source are answered after that (Pipeline.AwaitOthers), so that points
+	// delete or rename a source are answered after that (Pipeline.AwaitCacheExpiry), so that points
 	// sent after the answer are never accepted for the old state. Points that are accepted
 	// earlier count as sent before the change.
 	sourceTTL = time.Second

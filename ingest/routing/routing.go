@@ -183,7 +183,7 @@ func (l *Lease) requestLease(ctx context.Context, using int64) (retry bool, err 
 	return false, nil
 }
 
-// leave releases the lease.
+// release releases the lease.
 func (l *Lease) release(ctx context.Context) {
 	l.renewMu.Lock()
 	defer l.renewMu.Unlock()

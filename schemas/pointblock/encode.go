@@ -202,7 +202,7 @@ func (e *Encoder) seal() {
 	e.buf = append(e.buf, e.header...)
 }
 
-// startSeries writes the start of a series message, including its identity.
+// open writes the start of a series message, including its identity.
 func (e *Encoder) open(source uuid.UUID, inner, points int) {
 	r := &e.records[len(e.records)-1]
 	r.mixed = r.mixed || r.hasSeries && r.source != source

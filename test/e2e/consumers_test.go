@@ -252,7 +252,7 @@ func tryExamples(t *testing.T, s *server) {
 	})
 }
 
-// lastPoint returns the last point of the source's metric m, with its time in milliseconds.
+// normal returns the last line of the source's metric m, with its time in milliseconds.
 func normal(lines []exampleLine, source string) (last exampleLine) {
 	for _, l := range lines {
 		if l.Source == source && l.Metric == "m" {

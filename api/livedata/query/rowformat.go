@@ -92,7 +92,7 @@ func (r *run) nextPage(current *url.URL) string {
 	return current.EscapedPath() + "?" + values.Encode()
 }
 
-// newRowFormat writes rows: row, then cell for each column, then end.
+// rowFormat writes rows: row, then cell for each column, then end.
 type rowFormat interface {
 	header(dst []byte, columns []string) []byte
 	identity(dst []byte, g *group) []byte // the columns that all rows of a group share

@@ -68,6 +68,6 @@ func (b *builder) add(name string, run func(context.Context) error) {
 }
 
 func (b *builder) addGCTuner() error {
-	b.add("garbage collection", tuneGCPercent)
+	b.add("garbage collection", tuneGC)
 	return nil
 }

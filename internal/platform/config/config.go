@@ -119,7 +119,7 @@ type Points struct {
 	Group          string        `help:"Consumer group." default:"livegraph-points" env:"LIVEGRAPH_POINTS_GROUP"`
 	BatchRows      int           `help:"Number of rows at which a batch is inserted." default:"1000000" env:"LIVEGRAPH_POINTS_BATCH_ROWS"`
 	BatchBytes     int           `help:"Size of the records, in bytes, at which a batch is inserted." default:"16777216" env:"LIVEGRAPH_POINTS_BATCH_BYTES"`
-	BatchWait      time.Duration `help:"Maximum age of a batch before it is inserted, regardless of its size." default:"150ms" env:"LIVEGRAPH_POINTS_BATCH_WAIT"`
+	BatchWait      time.Duration `help:"Maximum age of a batch before it is inserted, regardless of its size; up to three times as long if inserts take long." default:"150ms" env:"LIVEGRAPH_POINTS_BATCH_WAIT"`
 	FetchBytes     int32         `help:"Maximum size of one fetch in bytes." default:"2097152" env:"LIVEGRAPH_POINTS_FETCH_BYTES"`
 	RetentionEvery time.Duration `help:"Interval between removals of expired points from the disk. Queries exclude points as soon as their retention ends." default:"1h" env:"LIVEGRAPH_POINTS_RETENTION_EVERY"`
 }

@@ -15,13 +15,13 @@ type DownsampleQuery struct {
 	Limit     int // maximum number of points in all
 }
 
-// Downsample returns at most Most points of each series, in one column and in the order of
+// Downsample returns at most MaxPoints points of each series, in one column and in the order of
 // time. They are chosen by "largest triangle three buckets" (Sveinn Steinarsson,
 // "Downsampling Time Series for Visual Representation", 2013): the first and the last
-// point, and between them one point from each of Most-2 buckets with equal numbers of
+// point, and between them one point from each of MaxPoints-2 buckets with equal numbers of
 // points: the one that forms the largest triangle with the point chosen before it and the
 // mean of the next bucket. Downsample reports whether there are more points than the limit;
-// then some are missing. All points of a series are returned if there are at most Most.
+// then some are missing. All points of a series are returned if there are at most MaxPoints.
 func (r *Reader) Downsample(ctx context.Context, q DownsampleQuery) (found map[uint64]*Points, more bool, err error) {
 	found = map[uint64]*Points{}
 	if len(q.Series) == 0 {
@@ -39,9 +39,7 @@ func (r *Reader) Downsample(ctx context.Context, q DownsampleQuery) (found map[u
 			GROUP BY series)
 		ORDER BY id, us LIMIT %[4]d`, middle, q.MaxPoints, currentPoints(clickhouse.TablePoints, q.Series, &q.Range),
 		q.Limit+1)
-	remaining := q.Limit
-	err = r.db.QueryBlocks(
-		ctx, clickhouse.OpDownsample, statement, q.Range.parameters(), numberColumns, collectNumbers(found, &remaining),
-	)
-	return found, remaining < 0, err
+	c := collector{found: found, remaining: q.Limit, add: addNumbers}
+	err = r.db.QueryBlocks(ctx, clickhouse.OpDownsample, statement, q.Range.parameters(), numberColumns, c.collect)
+	return found, c.remaining < 0, err
 }

@@ -1,6 +1,7 @@
 package timeseries_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -66,6 +67,31 @@ func TestPointsWithSeveralRowsCountOnce(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.deltas[1:], found[0].Columns[0].Numbers[1:])
 			require.Equal(t, c.repeated, repeatedQueries(t, registry) > before)
+
+			q.Functions = []timeseries.Function{timeseries.Last}
+			q.Grid = timeseries.NewGrid(time.Second, time.UTC, t0, t0+120*second)
+			want, _, err := timeseries.New(db).Aggregate(t.Context(), q) // a bucket a point
+			require.NoError(t, err)
+			for _, descending := range []bool{false, true} {
+				if descending {
+					slices.Reverse(want[0].TS)
+					slices.Reverse(want[0].Columns[0].Numbers)
+				}
+				for limit := 1; limit <= len(want[0].TS)+1; limit++ {
+					before = repeatedQueries(t, registry)
+					raw, more, err := timeseries.New(db).RawPoints(t.Context(), timeseries.RawQuery{
+						Numbers: []uint64{1}, Range: q.Range, Descending: descending, Limit: limit,
+					})
+					require.NoError(t, err)
+					require.Equal(t, limit < len(want[0].TS), more, "limit %d", limit)
+					shown := min(limit, len(want[0].TS))
+					require.Equal(t, want[0].TS[:shown], raw[1].TS, "limit %d", limit)
+					require.Equal(t, want[0].Columns[0].Numbers[:shown], raw[1].Columns[0].Numbers, "limit %d", limit)
+					if limit >= len(want[0].TS) {
+						require.Equal(t, c.repeated, repeatedQueries(t, registry) > before)
+					}
+				}
+			}
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 
@@ -22,68 +23,126 @@ type RawQuery struct {
 
 // RawPoints returns the points of each series, in one column. It reports whether there are
 // more than the limit. Then the points of a single series are its first ones, and any points
-// of several series may be missing. Series without points are remaining out.
+// of several series may be missing. Series without points are left out.
 func (r *Reader) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*Points, more bool, err error) {
 	found = map[uint64]*Points{}
 	if err := q.Range.applyHidden(q.Range.FromUS, q.Numbers, q.Strings); err != nil {
 		return found, false, err
 	}
 	remaining := q.Limit
-	if len(q.Numbers) > 0 {
-		err := r.raw(ctx, clickhouse.TablePoints, q.Numbers, q, remaining, collectNumbers(found, &remaining))
-		if err != nil || remaining < 0 {
-			return found, remaining < 0, err
+	for _, t := range []rawTable{
+		{clickhouse.TablePoints, q.Numbers, numberColumns, addNumbers},
+		{clickhouse.TableStates, q.Strings, stringColumns, addStrings},
+	} {
+		if len(t.series) == 0 || remaining < 0 {
+			continue
+		}
+		err := r.untilCertain(func(how reading) (repeated bool, err error) {
+			c := collector{found: map[uint64]*Points{}, remaining: remaining, add: t.add}
+			err = r.db.QueryBlocks(
+				ctx, clickhouse.OpRaw, q.statement(&t, remaining, how), q.Range.parameters(), t.columns, c.collect,
+			)
+			if err != nil || c.repeated {
+				return c.repeated, err
+			}
+			maps.Copy(found, c.found)
+			remaining = c.remaining
+			return false, nil
+		})
+		if err != nil {
+			return found, false, err
 		}
 	}
-	if len(q.Strings) > 0 {
-		err = r.raw(ctx, clickhouse.TableStates, q.Strings, q, remaining, collectStrings(found, &remaining))
-	}
-	return found, remaining < 0, err
+	return found, remaining < 0, nil
 }
 
-// numberColumns are the columns that collectNumbers reads.
+// rawTable is a table with the series of a query that are in it.
+type rawTable struct {
+	name    string
+	series  []uint64
+	columns []ch.ColumnNameAndType
+	add     func(c *Column, b *native.Block, from, to int)
+}
+
+// statement returns the statement that reads the points of a table. It reads in the order of the
+// table, so that it stops at the limit instead of reading the whole range. The statement by part
+// does not compare versions: the rows of one point follow each other in its result, and
+// collector.repeated reports them. Otherwise the newest of these rows comes first, and LIMIT BY
+// keeps only that one.
+func (q *RawQuery) statement(t *rawTable, limit int, how reading) string {
+	direction := ""
+	if q.Descending {
+		direction = " DESC"
+	}
+	newest := ""
+	if how == onlyCurrent {
+		newest = ", version DESC LIMIT 1 BY series, ts"
+	}
+	return fmt.Sprintf(`
+		SELECT series AS id, toUnixTimestamp64Micro(ts) AS us, value AS result FROM %[1]s
+		WHERE series IN (%[2]s) AND %[3]s%[4]s
+		ORDER BY series%[5]s, ts%[5]s%[6]s LIMIT %[7]d`,
+		t.name, clickhouse.IDArray(t.series), q.Range.where(t.series), q.Range.hiddenCondition("AND"), direction, newest,
+		limit+1)
+}
+
+// numberColumns are the columns that addNumbers reads.
 var numberColumns = []ch.ColumnNameAndType{
 	{Name: "id", Type: "UInt64"}, {Name: "us", Type: "Int64"}, {Name: "result", Type: "Float64"},
 }
 
-// stringColumns are the columns that collectStrings reads.
+// stringColumns are the columns that addStrings reads.
 var stringColumns = []ch.ColumnNameAndType{
 	{Name: "id", Type: "UInt64"}, {Name: "us", Type: "Int64"}, {Name: "result", Type: "String"},
 }
 
-// collectNumbers returns a function that adds rows of a series, a time and a number to found, which
-// are ordered by series. It counts remaining down and adds no further rows when it is below zero.
-func collectNumbers(found map[uint64]*Points, remaining *int) func(*native.Block) error {
-	return collect(found, remaining, func(c *Column, b *native.Block, from, to int) {
-		c.Numbers = append(c.Numbers, b.Float64(2)[from:to]...)
-	})
+// addNumbers appends the third column of some rows to a column of numbers.
+func addNumbers(c *Column, b *native.Block, from, to int) {
+	c.Numbers = append(c.Numbers, b.Float64(2)[from:to]...)
 }
 
-// collectStrings does the same for rows of a series, a time and a string.
-func collectStrings(found map[uint64]*Points, remaining *int) func(*native.Block) error {
-	return collect(found, remaining, func(c *Column, b *native.Block, from, to int) {
-		for row := from; row < to; row++ {
-			value := b.String(2, row)
-			c.Strings = append(c.Strings, &value)
-		}
-	})
+// addStrings appends the third column of some rows to a column of strings.
+func addStrings(c *Column, b *native.Block, from, to int) {
+	for row := from; row < to; row++ {
+		value := b.String(2, row)
+		c.Strings = append(c.Strings, &value)
+	}
 }
 
-func collect(
-	found map[uint64]*Points, remaining *int, add func(c *Column, b *native.Block, from, to int),
-) func(*native.Block) error {
-	return func(b *native.Block) error {
-		series, times := b.UInt64(0), b.Int64(1)
-		if *remaining -= len(series); *remaining < 0 { // the rows up to the limit, and no more
-			end := max(len(series)+*remaining, 0)
-			series = series[:end]
-		}
-		for from, to := range runs(series) {
-			p := pointsOf(found, series[from])
-			p.TS = append(p.TS, times[from:to]...)
-			add(&p.Columns[0], b, from, to)
-		}
-		return nil
+// collector collects rows of a series, a time and a value, which are ordered by series and time.
+type collector struct {
+	found     map[uint64]*Points
+	remaining int  // number of rows up to the limit; negative: there are more
+	repeated  bool // two rows have the same series and time
+	add       func(c *Column, b *native.Block, from, to int)
+
+	series uint64 // of the last row
+	us     int64  // of the last row
+	any    bool   // there was a row
+}
+
+// collect adds the rows of a block, up to the limit.
+func (c *collector) collect(b *native.Block) error {
+	series, times := b.UInt64(0), b.Int64(1)
+	c.compare(series, times)
+	if c.remaining -= len(series); c.remaining < 0 {
+		end := max(len(series)+c.remaining, 0)
+		series = series[:end]
+	}
+	for from, to := range runs(series) {
+		p := pointsOf(c.found, series[from])
+		p.TS = append(p.TS, times[from:to]...)
+		c.add(&p.Columns[0], b, from, to)
+	}
+	return nil
+}
+
+// compare compares each row with the one before it. It includes the row beyond the limit: if that is
+// the second row of a point, there may be no more points.
+func (c *collector) compare(series []uint64, times []int64) {
+	for i, us := range times {
+		c.repeated = c.repeated || c.any && us == c.us && series[i] == c.series
+		c.series, c.us, c.any = series[i], us, true
 	}
 }
 
@@ -103,28 +162,7 @@ func runs(values []uint64) iter.Seq2[int, int] {
 	}
 }
 
-// raw reads in the order of the table, so that it stops at the limit instead of reading the
-// whole range. Of the rows of one timestamp, the newest version comes first, and LIMIT BY
-// keeps only that one.
-func (r *Reader) raw(
-	ctx context.Context, table string, series []uint64, q RawQuery, limit int, each func(*native.Block) error,
-) error {
-	columns := numberColumns
-	if table == clickhouse.TableStates {
-		columns = stringColumns
-	}
-	direction := ""
-	if q.Descending {
-		direction = " DESC"
-	}
-	statement := fmt.Sprintf(`
-		SELECT series AS id, toUnixTimestamp64Micro(ts) AS us, value AS result FROM %[1]s
-		WHERE series IN (%[2]s) AND %[3]s%[6]s
-		ORDER BY series%[4]s, ts%[4]s, version DESC LIMIT 1 BY series, ts LIMIT %[5]d`,
-		table, clickhouse.IDArray(series), q.Range.where(series), direction, limit+1, q.Range.hiddenCondition("AND"))
-	return r.db.QueryBlocks(ctx, clickhouse.OpRaw, statement, q.Range.parameters(), columns, each)
-}
-
+// pointsOf returns the points of a series, which it adds if there are none.
 func pointsOf(found map[uint64]*Points, series uint64) *Points {
 	p := found[series]
 	if p == nil {

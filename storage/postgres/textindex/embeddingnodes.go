@@ -164,7 +164,7 @@ func (w *IndexWriter) Release(ctx context.Context) {
 	w.conn.Release()
 }
 
-// LiveTexts is Store.StandingTexts on the connection of the writer.
+// LiveTexts is Store.LiveTexts on the connection of the writer.
 func (w *IndexWriter) LiveTexts(ctx context.Context, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
 	return liveTexts(ctx, w.conn, refs)
 }

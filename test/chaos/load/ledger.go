@@ -104,7 +104,7 @@ type commandAnswer struct {
 	}
 }
 
-// applied returns the commands of the answer that were applied.
+// all returns the commands of the answer that were applied.
 func (a *commandAnswer) all() []appliedCommand {
 	if a.BatchID == uuid.Nil {
 		return []appliedCommand{a.appliedCommand}

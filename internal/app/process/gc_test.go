@@ -13,3 +13,10 @@ func TestOnlyASmallHeapGrowsFurtherBeforeItIsCollected(t *testing.T) {
 		require.Equal(t, current, nextGCPercent(current, smallHeap), "it does not oscillate")
 	}
 }
+
+func TestTheMemoryLimitLeavesRoomAboveTheHeap(t *testing.T) {
+	require.EqualValues(t, minMemoryLimit, memoryLimit(0))
+	require.EqualValues(t, minMemoryLimit, memoryLimit(300<<20))
+	require.EqualValues(t, 896<<20, memoryLimit(500<<20))
+	require.EqualValues(t, 896<<20, memoryLimit(510<<20), "it changes in steps")
+}
