@@ -87,5 +87,5 @@ func nextGCPercent(current int, live uint64) int {
 // would collect garbage half of the time.
 func memoryLimit(live uint64) int64 {
 	const step = memoryLimitStep
-	return max(minMemoryLimit, (int64(live)*3/2+memoryMargin+step-1)/step*step)
+	return max(minMemoryLimit, (int64(live)*5/4+memoryMargin+step-1)/step*step)
 }

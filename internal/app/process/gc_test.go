@@ -17,6 +17,6 @@ func TestOnlyASmallHeapGrowsFurtherBeforeItIsCollected(t *testing.T) {
 func TestTheMemoryLimitLeavesRoomAboveTheHeap(t *testing.T) {
 	require.EqualValues(t, minMemoryLimit, memoryLimit(0))
 	require.EqualValues(t, minMemoryLimit, memoryLimit(300<<20))
-	require.EqualValues(t, 896<<20, memoryLimit(500<<20))
-	require.EqualValues(t, 896<<20, memoryLimit(510<<20), "it changes in steps")
+	require.EqualValues(t, 768<<20, memoryLimit(500<<20))
+	require.EqualValues(t, 768<<20, memoryLimit(510<<20), "it changes in steps")
 }

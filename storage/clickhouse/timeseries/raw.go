@@ -118,7 +118,7 @@ type collector struct {
 
 	series uint64 // of the last row
 	us     int64  // of the last row
-	any    bool   // there was a row
+	seen   bool   // there was a row
 }
 
 // collect adds the rows of a block, up to the limit.
@@ -141,8 +141,8 @@ func (c *collector) collect(b *native.Block) error {
 // the second row of a point, there may be no more points.
 func (c *collector) compare(series []uint64, times []int64) {
 	for i, us := range times {
-		c.repeated = c.repeated || c.any && us == c.us && series[i] == c.series
-		c.series, c.us, c.any = series[i], us, true
+		c.repeated = c.repeated || c.seen && us == c.us && series[i] == c.series
+		c.series, c.us, c.seen = series[i], us, true
 	}
 }
 
