@@ -217,7 +217,7 @@ func TestOverloadIsRefusedAtOnceAndLeavesNothingBehind(t *testing.T) {
 	<-entered
 	start := time.Now()
 	_, err := pipeline.Accept(t.Context(), JSON, request(body))
-	require.Less(t, time.Since(start), 4*time.Second, "less than the timeout of a produce")
+	require.Less(t, time.Since(start), time.Second)
 	var fe *fault.Error
 	require.ErrorAs(t, err, &fe)
 	require.Equal(t, fault.Unavailable, fe.Kind)

@@ -148,7 +148,7 @@ func TestASilentDatabaseMakesKeysUnverifiableAfterASecondAndNotForGood(t *testin
 		asked := time.Now()
 		_, err = a.Authenticate(t.Context(), text, netip.Addr{})
 		require.Equal(t, fault.Unavailable, fault.KindOf(err), "%s: %v", name, err)
-		require.Less(t, time.Since(asked), 10*time.Second, "it does not wait until Postgres answers")
+		require.Less(t, time.Since(asked), time.Second)
 		_, err = a.Authenticate(t.Context(), "lg_live_nonsense", netip.Addr{})
 		require.Equal(t, fault.Unauthenticated, fault.KindOf(err), "a checksum needs no look-up")
 		wake()

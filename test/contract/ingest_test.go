@@ -313,7 +313,7 @@ func TestWithTheLogStoppedIngestIsUnavailableAtOnce(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, a.Status)
 	require.Equal(t, "INTERNAL_ERROR", a.Error.Code)
 	require.NotEmpty(t, a.Header.Get("Retry-After"))
-	require.Less(t, time.Since(began), 4*time.Second, "less than the timeout of a produce")
+	require.Less(t, time.Since(began), time.Second)
 	broker.Start(t)
 	require.Eventually(t, func() bool {
 		return l.post(t, ingestPath, good).Status == http.StatusCreated
