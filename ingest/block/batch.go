@@ -60,7 +60,7 @@ const maxAhead = 24 * time.Hour
 // NewBatch creates an empty batch whose parsers use the cache.
 func NewBatch(cache *LabelCache) *Batch {
 	b := &Batch{}
-	b.Labels.Seed = cache.seed
+	b.Labels.Seed, b.Sources.seed = cache.seed, cache.seed
 	return b
 }
 

@@ -175,7 +175,7 @@ func (b *Batch) setKnown(l *Label, known *cachedLabel) {
 	b.Labels.Hits++
 	l.known = known
 	if name := known.name(); name != "" {
-		l.Source = b.Sources.internNear(name, &known.position)
+		l.Source = b.Sources.internKnown(name, &known.position)
 	}
 }
 

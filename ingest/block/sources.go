@@ -1,6 +1,7 @@
 package block
 
 import (
+	"hash/maphash"
 	"sync/atomic"
 
 	"github.com/google/uuid"
@@ -29,15 +30,18 @@ type SourceToken struct {
 // sourceSet is the set of sources that a request names.
 type sourceSet struct {
 	List      []Source
-	index     map[SourceToken]int32
+	tokens    []SourceToken // of List
+	seed      maphash.Seed
+	table     table // of List
 	last      SourceToken
 	lastIndex int32 // index of last
 }
 
 func (s *sourceSet) reset() {
 	clear(s.List)
-	clear(s.index)
-	s.List, s.last, s.lastIndex = s.List[:0], SourceToken{}, 0
+	clear(s.tokens)
+	s.table.reset()
+	s.List, s.tokens, s.last, s.lastIndex = s.List[:0], s.tokens[:0], SourceToken{}, 0
 }
 
 // Find returns the index of a source that the request has already named.
@@ -45,23 +49,24 @@ func (s *sourceSet) Find(key SourceToken) (i int32, ok bool) {
 	if key == s.last {
 		return s.lastIndex, true
 	}
-	if i, ok = s.index[key]; ok {
-		s.last, s.lastIndex = key, i
+	if i = s.table.find(s.hash(key.Token), func(i int32) bool { return s.tokens[i] == key }); i < 0 {
+		return 0, false
 	}
-	return i, ok
+	s.last, s.lastIndex = key, i
+	return i, true
 }
 
 // Add adds a source that the request has not named before and returns its index.
 func (s *sourceSet) Add(key SourceToken, ref Source) int32 {
-	if s.index == nil {
-		s.index = map[SourceToken]int32{}
-	}
 	i := int32(len(s.List))
-	s.List = append(s.List, ref)
-	s.index[key] = i
+	s.table.reserve(1, func(i int32) uint64 { return s.hash(s.tokens[i].Token) })
+	s.List, s.tokens = append(s.List, ref), append(s.tokens, key)
+	s.table.insert(s.hash(key.Token), i)
 	s.last, s.lastIndex = key, i
 	return i
 }
+
+func (s *sourceSet) hash(token string) uint64 { return maphash.String(s.seed, token) }
 
 // InternName returns the index of the source with the given name, which it adds if it is new. It is for formats that
 // create sources.
@@ -78,12 +83,17 @@ func (s *sourceSet) InternName(name string) int32 {
 	return i
 }
 
-// internNear is InternName for a source that is probably at a position. It updates the position.
-func (s *sourceSet) internNear(name string, position *atomic.Int32) int32 {
+// internKnown is InternName for the name of an existing source, which is probably at a position. It updates
+// the position.
+func (s *sourceSet) internKnown(name string, position *atomic.Int32) int32 {
 	if i := int(position.Load()); i < len(s.List) && s.List[i].ByName && s.List[i].Name == name {
 		return int32(i)
 	}
-	i := s.InternName(name)
+	key := SourceToken{Token: name, ByName: true}
+	i, ok := s.Find(key)
+	if !ok {
+		i = s.Add(key, Source{Name: name, ByName: true})
+	}
 	position.Store(i)
 	return i
 }

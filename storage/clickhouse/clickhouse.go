@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
@@ -54,6 +55,7 @@ type DB struct {
 	files     *tlsconfig.Client // see Verified; may be nil
 	tracer    tracing.Tracer
 	markCache markCache // marks of invalid rollups that this process has written
+	lastState atomic.Pointer[readState]
 }
 
 // Option changes how a DB is opened.

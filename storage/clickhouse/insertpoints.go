@@ -56,7 +56,10 @@ var unorderedPoints = func() Target {
 // the table gets two rows of one point, on which queries rely (docs/adr/0048): the rows are
 // in the order of the table, or ClickHouse sorts them and keeps one of each point.
 func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
-	if err := db.markLate(ctx, &c.Series, c.TS); err != nil {
+	if c.Len() == 0 {
+		return nil
+	}
+	if err := db.markBefore(ctx, &c.Series, c.TS); err != nil {
 		return err
 	}
 	if err := db.insertPoints(ctx, c); err != nil {

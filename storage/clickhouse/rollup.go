@@ -22,7 +22,8 @@ import (
 //     the open epoch. It marks before it writes, and reads the state again afterwards: if the
 //     horizon has passed its points since, or the epoch of its marks was closed, it marks
 //     again. When the write returns, the marks are therefore in an epoch that was open after
-//     the points became visible.
+//     the points became visible. The state for the marks before the write may be a few seconds
+//     old: until the write returns, queries may answer without its points.
 //   - Pass: it closes the epoch and raises the horizon. Then it reads the points for what an
 //     earlier pass closed: marked hours, and the time from clean up to the earlier horizon.
 //     Only after that it drops the marks and raises clean.
@@ -38,6 +39,9 @@ const (
 	HourUS   = int64(time.Hour / time.Microsecond)
 	dayHours = 24
 	dayUS    = dayHours * HourUS
+
+	// maxStateAge is the maximum age of the state by which a write marks before it writes.
+	maxStateAge = 5 * time.Second
 )
 
 // rollupState is the state of the rollups. Times are microseconds since the Unix epoch.
@@ -59,7 +63,23 @@ func (db *DB) rollupState(ctx context.Context) (s rollupState, err error) {
 	if err != nil {
 		return rollupState{}, fmt.Errorf("reading how far the rollups are: %w", err)
 	}
+	db.lastState.Store(&readState{rollupState: s, at: time.Now()})
 	return s, nil
+}
+
+// readState is a state and the time at which it was read.
+type readState struct {
+	rollupState
+	at time.Time
+}
+
+// recentState returns the state that was read last if that was at most maxStateAge ago, or else
+// reads the state.
+func (db *DB) recentState(ctx context.Context) (rollupState, error) {
+	if last := db.lastState.Load(); last != nil && time.Since(last.at) < maxStateAge {
+		return last.rollupState, nil
+	}
+	return db.rollupState(ctx)
 }
 
 var stateTarget = Target{

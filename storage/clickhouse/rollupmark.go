@@ -77,12 +77,21 @@ func lateHours(series *native.Runs, ts []int64, horizon int64) []hourRange {
 	return late
 }
 
+// markBefore marks the hours of rows below the horizon of a recent state.
+func (db *DB) markBefore(ctx context.Context, series *native.Runs, ts []int64) error {
+	s, err := db.recentState(ctx)
+	if err != nil {
+		return err
+	}
+	if len(db.markCache.missing(s.epoch, lateHours(series, ts, s.horizon))) == 0 {
+		return nil
+	}
+	return db.markLate(ctx, series, ts)
+}
+
 // markLate marks the hours of rows below the horizon. When it returns, the marks are in an
 // epoch that was open after the call began.
 func (db *DB) markLate(ctx context.Context, series *native.Runs, ts []int64) error {
-	if len(ts) == 0 {
-		return nil
-	}
 	horizon, late := int64(0), []hourRange(nil)
 	return db.mark(ctx, false, func(s rollupState) []hourRange {
 		if s.horizon != horizon {
