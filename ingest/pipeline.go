@@ -117,7 +117,7 @@ func New(deps Deps) *Pipeline {
 func (d *Deps) resolver() resolve.Deps {
 	return resolve.Deps{
 		Sources: d.Sources, Registry: d.Registry, Routes: d.Routes, Retention: d.Retention,
-		FingerprintKey: d.FingerprintKey, RouteTimeout: d.Limits.ProduceTimeout, CacheSize: d.CacheSize,
+		FingerprintKey: d.FingerprintKey, CacheSize: d.CacheSize,
 	}
 }
 

@@ -182,7 +182,7 @@ func (b *Batch) setKnown(l *Label, known *cachedLabel) {
 // Insert adds a label and returns its index.
 func (s *labelSet) Insert(l Label) int32 {
 	i := int32(len(s.List))
-	s.table.reserve(1, s.hashOf)
+	s.table.reserve(s.hashOf)
 	l.Next = i
 	s.List = append(s.List, l)
 	s.table.insert(l.Hash, i)

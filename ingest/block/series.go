@@ -99,7 +99,7 @@ func (o *output) intern(fingerprint pointblock.Fingerprint) int32 {
 	i := o.table.find(hash, func(i int32) bool { return o.Series[i].Ref.Fingerprint == fingerprint })
 	if i < 0 {
 		i = int32(len(o.Series))
-		o.table.reserve(1, o.hashOf)
+		o.table.reserve(o.hashOf)
 		o.Series = append(o.Series, requestSeries{Ref: pointblock.SeriesRef{Fingerprint: fingerprint}})
 		o.table.insert(hash, i)
 	}

@@ -59,7 +59,7 @@ func (s *sourceSet) Find(key SourceToken) (i int32, ok bool) {
 // Add adds a source that the request has not named before and returns its index.
 func (s *sourceSet) Add(key SourceToken, ref Source) int32 {
 	i := int32(len(s.List))
-	s.table.reserve(1, func(i int32) uint64 { return s.hash(s.tokens[i].Token) })
+	s.table.reserve(func(i int32) uint64 { return s.hash(s.tokens[i].Token) })
 	s.List, s.tokens = append(s.List, ref), append(s.tokens, key)
 	s.table.insert(s.hash(key.Token), i)
 	s.last, s.lastIndex = key, i

@@ -46,10 +46,10 @@ func (t *table) insert(hash uint64, i int32) {
 	t.used = append(t.used, uint32(at))
 }
 
-// reserve makes room for more items. hashOf returns the hashes of those that the table contains.
-func (t *table) reserve(more int, hashOf func(i int32) uint64) {
+// reserve makes room for one more item. hashOf returns the hashes of those that the table contains.
+func (t *table) reserve(hashOf func(i int32) uint64) {
 	size := max(minSlots, len(t.slots))
-	for size < 2*(len(t.used)+more) {
+	for size < 2*(len(t.used)+1) {
 		size *= 2
 	}
 	if size == len(t.slots) {

@@ -28,7 +28,7 @@ func TestTheTableFindsWhatWasInserted(t *testing.T) {
 					continue
 				}
 				require.EqualValues(t, -1, find(hash))
-				x.reserve(1, hashOf)
+				x.reserve(hashOf)
 				known[hash] = int32(len(list))
 				list = append(list, hash)
 				x.insert(hash, known[hash])

@@ -35,7 +35,7 @@ type SeriesRegistry interface {
 
 // Router returns the route that assigns points to the partitions of their topic.
 type Router interface {
-	// Route returns the route for points that are accepted now.
+	// Route returns the route for points that are accepted now. It waits a few seconds for one.
 	Route(ctx context.Context) (pointblock.Route, error)
 }
 
@@ -46,7 +46,6 @@ type Deps struct {
 	Routes         Router
 	Retention      RetentionDirectory // nil: points of any age are accepted
 	FingerprintKey [16]byte           // key of the installation
-	RouteTimeout   time.Duration      // maximum wait for the route
 	CacheSize      int                // maximum number of cached series
 	SourceTTL      time.Duration      // how long the existence of sources is cached; zero: a second
 	RetentionTTL   time.Duration      // how long retention is cached; zero: a second

@@ -76,8 +76,6 @@ func (r *Resolver) findSources(ctx context.Context, b *block.Batch, create bool)
 // route, however long it takes. Its records contain the number of the route, so they have lower
 // versions than records that are sent by a later route.
 func (r *Resolver) assignPartitions(ctx context.Context, b *block.Batch) error {
-	ctx, cancel := context.WithTimeout(ctx, r.deps.RouteTimeout)
-	defer cancel()
 	route, err := r.deps.Routes.Route(ctx)
 	if err != nil {
 		return fmt.Errorf("dividing points among partitions: %w", err)

@@ -9,6 +9,7 @@
 package routing
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -32,8 +33,8 @@ const (
 	// the process has no lease.
 	renewEvery = time.Second
 	retryEvery = 100 * time.Millisecond
-	// maxWait is the maximum time that Route waits for a lease.
-	maxWait = 5 * time.Second
+	// defaultMaxWait is the default of Deps.MaxWait.
+	defaultMaxWait = 5 * time.Second
 	// requestTimeout limits one request to the lease store.
 	requestTimeout = 2 * time.Second
 )
@@ -56,8 +57,10 @@ type Deps struct {
 	Topic  string // the topic whose routes are leased
 	// Seen returns the id and the number of partitions of the topic in this process's
 	// producer.
-	Seen   func() (id [16]byte, partitions int32)
-	Logger *slog.Logger // nil: slog.Default()
+	Seen func() (id [16]byte, partitions int32)
+	// MaxWait is the maximum time that Route waits for a lease; 0: 5 s.
+	MaxWait time.Duration
+	Logger  *slog.Logger // nil: slog.Default()
 }
 
 // Lease renews the lease of a process. It is safe for concurrent use.
@@ -78,17 +81,18 @@ func New(deps Deps) *Lease {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
 	}
+	deps.MaxWait = cmp.Or(deps.MaxWait, defaultMaxWait)
 	return &Lease{deps: deps, holder: uuid.New()}
 }
 
-// Route returns the route for points that are accepted now. It waits up to 5 s for a lease,
-// and then returns an Unavailable error.
+// Route returns the route for points that are accepted now. It waits up to Deps.MaxWait for a
+// lease, and then returns an Unavailable error.
 func (l *Lease) Route(ctx context.Context) (pointblock.Route, error) {
 	route, ok := l.current(time.Now())
 	if ok {
 		return route, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	ctx, cancel := context.WithTimeout(ctx, l.deps.MaxWait)
 	defer cancel()
 	for {
 		err := l.renew(ctx, retryEvery)

@@ -82,12 +82,13 @@ func (b *builder) newAuthenticator() *auth.Authenticator {
 
 // pointRoutes returns the routes of live data and adds their background components.
 func (b *builder) pointRoutes(bodies *request.Budget, idempotencyKeys *idempotency.Manager) []route.Route {
-	routes := routing.New(routing.Deps{Leases: b.Postgres, Topic: points.Topic, Logger: b.Logger, Seen: func() (
-		[16]byte, int32,
-	) {
-		topic := b.Kafka.PointsTopic()
-		return topic.ID, topic.Partitions
-	}})
+	routes := routing.New(routing.Deps{
+		Leases: b.Postgres, Topic: points.Topic, Logger: b.Logger, MaxWait: b.Config.Ingest.ProduceTimeout,
+		Seen: func() (id [16]byte, partitions int32) {
+			topic := b.Kafka.PointsTopic()
+			return topic.ID, topic.Partitions
+		},
+	})
 	deletions := livedata.NewDeletionSender(b.Postgres, b.Kafka, routes)
 	deletions.Register(b.Metrics)
 	pipeline := ingest.New(ingest.Deps{
