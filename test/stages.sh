@@ -20,7 +20,7 @@ available=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo 2>/dev
 if [ "${free:-0}" -ge 10240 ] && [ "${available:-0}" -ge 14336 ]; then
   scratch=$(mktemp -d "$memory/lg.XXXX")
   chmod 755 "$scratch"
-  export GOTMPDIR=${GOTMPDIR:-${TMPDIR:-/tmp}} TMPDIR=$scratch
+  export TMPDIR=$scratch
 fi
 
 # stage NAME COMMAND...: its output is printed when it fails.

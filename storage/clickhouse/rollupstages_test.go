@@ -113,6 +113,45 @@ func TestPassesBetweenTheStagesOfAWriteMissNothing(t *testing.T) {
 	}
 }
 
+// TestAWriteWithAnOldStateMissesNothing runs passes after a writer has read the state that it uses
+// for the marks before its next points, and kills processes after these points.
+func TestAWriteWithAnOldStateMissesNothing(t *testing.T) {
+	r := newRollupFixture(t, 1)
+	clock := int64(t0 + 2*hour)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), every(5*minute, t0, t0+hour, id(0))...)))
+	r.rollUpFully(clock)
+	for i, below := range []bool{true, false, true, false} { // the points are below the horizon of the old state
+		dies := i >= 2
+		var killed error
+		writer := r.openThroughProxy(func() error { return nil }, func() error { return killed })
+		at := int64(t0 + 10*minute)
+		if !below {
+			at = clock + hour
+		}
+		require.NoError(t, writer.InsertPoints(t.Context(), r.columns(r.nextVersion(), point{Series: id(0), TS: at})))
+		for range 2 {
+			if !below {
+				clock += 2 * hour
+			}
+			r.pass(clock)
+		}
+		c := r.columns(r.nextVersion(), point{Series: id(0), TS: at, Value: float64(i) + 0.5})
+		if dies {
+			killed = errDied
+			require.Error(t, writer.InsertPoints(t.Context(), c))
+			r.reopen()
+			writer = r.DB
+		}
+		require.NoError(t, writer.InsertPoints(t.Context(), c))
+		why := fmt.Sprintf("below the horizon: %v, dies: %v", below, dies)
+		r.requireSame(r.dayByHour(1), "when the write is over: "+why)
+		r.pass(clock)
+		r.requireSame(r.dayByHour(1), "a pass later: "+why)
+		r.rollUpFully(clock)
+		r.requireSame(r.dayByHour(1), "when all is computed: "+why)
+	}
+}
+
 // TestAPassMayEndAnywhere interrupts passes at each of their statements.
 func TestAPassMayEndAnywhere(t *testing.T) {
 	r := newRollupFixture(t, 2)
