@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs the stages of make test, or with "all" those of make test-all, and prints how long each
-# took. The page's tests and the browser run beside the Go tests, which wait for a part of their time;
-# in make test-all, the browser runs in all its sizes afterwards. More at once would take as long,
-# because the processors are busy, and timeouts of the service would expire. The linter runs last.
+# took. The end-to-end tests, which start some hundred services, and the linter run alone. The page's
+# tests and the browser run beside the other Go tests, which wait for a part of their time; in make
+# test-all, the browser runs in all its sizes afterwards. More at once would take as long, because the
+# processors are busy, and timeouts of the service would expire.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 suite=${1:-short}
@@ -48,8 +49,8 @@ module() { (cd "test/$1" && go test -count=1 -timeout 20m ./...); }
 
 # The packages that start whole systems come first: they take longest.
 packages() {
-  local all slow='test/e2e$|test/contract$|test/chaos$|consumers/points$|consumers/commands$'
-  all=$(go list ./... | grep -v /test/browser)
+  local all slow='test/contract$|test/chaos$|consumers/points$|consumers/commands$'
+  all=$(go list ./... | grep -vE '/test/(browser|e2e)$')
   grep -E "$slow" <<<"$all"
   grep -vE "$slow" <<<"$all"
 }
@@ -59,12 +60,15 @@ flags=(-count=1 -vet=off -ldflags=-w)
 
 browser() { stage browser go test -count=1 -timeout 20m ./test/browser; }
 
+go_tests() { go test "${flags[@]}" -timeout 60m -parallel 4 "$@"; }
+
+shown e2e go_tests ./test/e2e
 {
   stage page make -s page-test
   [ "$suite" = all ] || browser
 } &
 beside=$!
-shown go go test "${flags[@]}" -timeout 60m -p 2 -parallel 4 $(packages)
+shown go go_tests -p 2 $(packages)
 stage promql module promql
 wait $beside
 if [ "$suite" = all ]; then

@@ -128,7 +128,8 @@ func TestAWriteWithAnOldStateMissesNothing(t *testing.T) {
 		if !below {
 			at = clock + hour
 		}
-		require.NoError(t, writer.InsertPoints(t.Context(), r.columns(r.nextVersion(), point{Series: id(0), TS: at})))
+		first := r.columns(r.nextVersion(), point{Series: id(0), TS: at, Value: 0.25})
+		require.NoError(t, writer.InsertPoints(t.Context(), first))
 		for range 2 {
 			if !below {
 				clock += 2 * hour

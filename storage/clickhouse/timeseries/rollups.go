@@ -44,6 +44,7 @@ type rollupPlan struct {
 	pointSeries  []uint64     // series that are read from points
 	markedHours  []seriesHour // of rollupSeries; read from points
 	truncated    truncatedSeries
+	allVersions  bool // all rows of the table are read, with their versions, instead of the newest
 }
 
 // truncatedSeries are those of the plan's rollupSeries whose points are kept only from a

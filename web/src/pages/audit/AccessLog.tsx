@@ -48,6 +48,7 @@ function useNames(
 export function AccessLog() {
   const [params, setParams] = useSearchParams()
   const [asked, setAsked] = useState(() => Date.now())
+  const [cleared, setCleared] = useState(0)
   const [open, setOpen] = useState<RequestRecord | null>(null)
   const query = useMemo(() => queryOf(params, asked), [params, asked])
   const list = useInfiniteQuery({
@@ -66,6 +67,10 @@ export function AccessLog() {
     })
     setAsked(Date.now())
   }
+  const clear = () => {
+    setParams({})
+    setCleared((times) => times + 1) // new fields, without text that is not applied
+  }
   const rows = list.data?.pages.flatMap((page) => page.data)
   const names = useNames(
     rows?.flatMap((u) => u.keyId ?? []) ?? [],
@@ -75,8 +80,18 @@ export function AccessLog() {
   const filtered = FIELDS.some((field) => params.get(field))
   return (
     <div className="stack">
-      <Panel>
-        <Filters params={params} set={set} error={list.error} />
+      {/* Not with the results: leaving a field may replace them by an error between press and release. */}
+      <Panel
+        title="Filters"
+        actions={
+          filtered && (
+            <Button size="s" icon={<X size={14} />} onClick={clear}>
+              Clear filters
+            </Button>
+          )
+        }
+      >
+        <Filters key={cleared} params={params} set={set} error={list.error} />
       </Panel>
       {list.error && !rows && <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />}
       {(!list.error || rows) && (
@@ -86,11 +101,6 @@ export function AccessLog() {
           note={meta && `${meta.total.toLocaleString('en-GB')}${meta.truncated ? '+' : ''}, newest first`}
           actions={
             <>
-              {filtered && (
-                <Button size="s" icon={<X size={14} />} onClick={() => setParams({})}>
-                  Clear filters
-                </Button>
-              )}
               <a
                 className="btn btn-default btn-s"
                 href={url('/audit', { ...query, format: 'csv' })}

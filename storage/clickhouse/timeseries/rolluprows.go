@@ -1,0 +1,192 @@
+package timeseries
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// maxVersioned returns the maximum number of rows that are read to compare their versions.
+func (q *AggregateQuery) maxVersioned() int {
+	return min(maxRowsPerResult*(q.Limit+1), maxVersionedRows)
+}
+
+// rollupRows reads a plan whose rows are buckets. It returns nil if the result is not certain or has too
+// many rows: it must then be read with aggregateBy.
+func (r *Reader) rollupRows(
+	ctx context.Context, q *AggregateQuery, requested []Function, plan *rollupPlan,
+) (*aggregateRows, error) {
+	if q.maxRows() > maxVersionedRows {
+		return nil, nil
+	}
+	v, err := r.readVersioned(ctx, plan.versionedStatement(q, requested), len(requested), q.maxVersioned(),
+		q.Range.parameters())
+	if v == nil || err != nil {
+		return nil, err
+	}
+	rows := newAggregateRows(q, requested)
+	for row := range v.newest() {
+		rows.addRow(v.series[row], v.times[row], func(k int) float64 { return v.values[k][row] })
+	}
+	if v.repeated || v.lacking {
+		return nil, nil
+	}
+	r.db.CountAggregate(plan.table)
+	return rows, nil
+}
+
+// versionedStatement returns a statement of versioned rows for a plan whose rows are buckets.
+func (p *rollupPlan) versionedStatement(q *AggregateQuery, requested []Function) string {
+	f := q.functionsSQL(requested)
+	subqueries := p.versionedSubqueries(q, f.columns, func(series []uint64, where string) string {
+		return q.pointsStatement(f.columns, series, where, byPart)
+	})
+	from := fmt.Sprintf("SELECT series, us%s, uncertain AS state, version FROM (%s)", f.singleRow, subqueries[0])
+	if len(subqueries) > 1 {
+		// A bucket of points must be the only row of its time, which version 0 means.
+		from += " UNION ALL SELECT *, toUInt64(0) FROM (" + q.groupedStatement(subqueries[1:], f.multiRow) + ")"
+	}
+	return "SELECT * FROM (" + from + ")"
+}
+
+// versionedSubqueries is subqueries with all rows of the rollup and their versions, instead of the newest.
+func (p *rollupPlan) versionedSubqueries(
+	q *AggregateQuery, columns []rollupColumn, readPoints func(series []uint64, where string) string,
+) []string {
+	all := *p
+	all.allVersions = true
+	return all.subqueries(q, columns, readPoints)
+}
+
+// rollupCounters computes functions of counters from the rows of a plan. It returns nil if the result is
+// not certain or has too many rows, or if several series are one group: it must then be read with
+// aggregateBy.
+func (r *Reader) rollupCounters(
+	ctx context.Context, q *AggregateQuery, requested []Function, plan *rollupPlan,
+) (*aggregateRows, error) {
+	if q.multiSeries || int64(len(plan.rollupSeries))*(plan.to-plan.from)/plan.unit > maxVersionedRows {
+		return nil, nil
+	}
+	read := *q
+	read.Range = q.counterRange()
+	subqueries := plan.versionedSubqueries(&read, counterColumns, func(series []uint64, where string) string {
+		return pointRows(counterColumns, clickhouse.TablePoints,
+			"series IN ("+clickhouse.IDArray(series)+") AND "+where+read.Range.hiddenCondition("WHERE"))
+	})
+	const numbers = "SELECT series, us, head AS answer0, toFloat64(head_at) AS answer1, tail AS answer2," +
+		" toFloat64(tail_at) AS answer3, increase AS answer4, uncertain AS state, "
+	statement := numbers + "version FROM (" + subqueries[0] + ")"
+	if points := subqueries[1:]; len(points) > 0 {
+		statement += " UNION ALL " + numbers + "toUInt64(0) FROM (" + strings.Join(points, " UNION ALL ") + ")"
+	}
+	const columns = 5 // see steps.add
+	v, err := r.readVersioned(
+		ctx, "SELECT * FROM ("+statement+")", columns, maxVersionedRows, read.Range.parameters(),
+	)
+	if v == nil || err != nil {
+		return nil, err
+	}
+	s := steps{query: q, requested: requested, rows: newAggregateRows(q, requested), tail: math.NaN()}
+	for row := range v.newest() {
+		s.add(v, row)
+	}
+	s.end()
+	if v.repeated || v.lacking {
+		return nil, nil
+	}
+	r.db.CountAggregate(plan.table)
+	return s.rows, nil
+}
+
+// steps sums the steps of counters, see Delta, between and within the rows of each series and bucket.
+type steps struct {
+	query     *AggregateQuery
+	requested []Function
+	rows      *aggregateRows
+
+	series  uint64
+	tail    float64 // last value of the row before; not a number: there is none
+	tailAt  float64 // its time, microseconds
+	started bool    // bucket is set
+	bucket  int64
+	from    float64 // time from which the steps of the bucket are, microseconds
+	rise    float64 // sum of the steps
+}
+
+// add adds the next row: its columns are the first value and its time, the last value and its time, and
+// the increase between them. Times are whole numbers of microseconds, which are exact in float64.
+func (s *steps) add(v *versionedRows, row int32) {
+	head, headAt, increase := v.values[0][row], v.values[1][row], v.values[4][row]
+	if series := v.series[row]; series != s.series {
+		s.end()
+		s.series, s.tail = series, math.NaN()
+	}
+	step, since := increase, s.tailAt
+	switch {
+	case math.IsNaN(s.tail):
+		since = headAt
+	case head >= s.tail:
+		step += head - s.tail
+	default: // the counter restarted
+		step += head
+	}
+	if headAt >= float64(s.query.Range.FromUS) {
+		if bucket := s.bucketOf(int64(headAt)); !s.started || bucket != s.bucket {
+			s.end()
+			s.started, s.bucket, s.from, s.rise = true, bucket, since, 0
+		}
+		s.rise += step
+	}
+	s.tail, s.tailAt = v.values[2][row], v.values[3][row]
+}
+
+// bucketOf returns the start of the bucket of a time.
+func (s *steps) bucketOf(us int64) int64 {
+	if s.query.Grid == nil {
+		return s.query.Range.FromUS
+	}
+	return s.query.Grid.Start(us)
+}
+
+// end adds the bucket to the result.
+func (s *steps) end() {
+	if !s.started {
+		return
+	}
+	seconds := (s.tailAt - s.from) / 1e6
+	s.rows.addRow(s.series, s.bucket, func(k int) float64 {
+		switch {
+		case seconds <= 0:
+			return math.NaN()
+		case s.requested[k] == Rate:
+			return s.rise / seconds
+		}
+		return s.rise
+	})
+	s.started = false
+}
+
+// addRow adds a row to the result. value returns the value of a requested function by its index.
+func (a *aggregateRows) addRow(group uint64, bucket int64, value func(function int) float64) {
+	if a.remaining--; a.remaining < 0 {
+		return
+	}
+	if a.points == nil || a.current != group {
+		a.current, a.points = group, &Points{Columns: make([]Column, len(a.functions))}
+		a.found[a.groupOf(group)] = a.points
+	}
+	a.points.TS = append(a.points.TS, bucket)
+	for i, f := range a.functions {
+		number := math.NaN()
+		if k := slices.Index(a.requested, f); k >= 0 {
+			if number = value(k); math.IsInf(number, 0) {
+				number = math.NaN()
+			}
+		}
+		a.points.Columns[i].Numbers = append(a.points.Columns[i].Numbers, number)
+	}
+}
