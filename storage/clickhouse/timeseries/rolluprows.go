@@ -6,9 +6,14 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
+
+// maxPointSeconds is the maximum time of points, of all series together, that counters are read with. At
+// one point a second, ClickHouse sums the steps of more points faster than it sends them.
+const maxPointSeconds = 100_000
 
 // maxVersioned returns the maximum number of rows that are read to compare their versions.
 func (q *AggregateQuery) maxVersioned() int {
@@ -63,16 +68,17 @@ func (p *rollupPlan) versionedSubqueries(
 }
 
 // rollupCounters computes functions of counters from the rows of a plan. It returns nil if the result is
-// not certain or has too many rows, or if several series are one group: it must then be read with
-// aggregateBy.
+// not certain or has too many rows, if many points are read, or if several series are one group: it must
+// then be read with aggregateBy.
 func (r *Reader) rollupCounters(
 	ctx context.Context, q *AggregateQuery, requested []Function, plan *rollupPlan,
 ) (*aggregateRows, error) {
-	if q.multiSeries || int64(len(plan.rollupSeries))*(plan.to-plan.from)/plan.unit > maxVersionedRows {
-		return nil, nil
-	}
 	read := *q
 	read.Range = q.counterRange()
+	if q.multiSeries || plan.pointSeconds(&read) > maxPointSeconds ||
+		int64(len(plan.rollupSeries))*((plan.to-plan.from)/plan.unit) > maxVersionedRows {
+		return nil, nil
+	}
 	subqueries := plan.versionedSubqueries(&read, counterColumns, func(series []uint64, where string) string {
 		return pointRows(counterColumns, clickhouse.TablePoints,
 			"series IN ("+clickhouse.IDArray(series)+") AND "+where+read.Range.hiddenCondition("WHERE"))
@@ -100,6 +106,13 @@ func (r *Reader) rollupCounters(
 	}
 	r.db.CountAggregate(plan.table)
 	return s.rows, nil
+}
+
+// pointSeconds returns the time of the points that the plan reads, of all series together, in seconds.
+func (p *rollupPlan) pointSeconds(q *AggregateQuery) int64 {
+	const second, hour = int64(time.Second / time.Microsecond), int64(time.Hour / time.Second)
+	return int64(len(q.Series))*((p.from-q.Range.FromUS+q.Range.ToUS-p.to)/second) +
+		int64(len(p.pointSeries))*((p.to-p.from)/second) + int64(len(p.markedHours))*hour
 }
 
 // steps sums the steps of counters, see Delta, between and within the rows of each series and bucket.
