@@ -161,15 +161,6 @@ func (r *Reader) aggregatePlain(
 	if err != nil {
 		return nil, false, err
 	}
-	if plan != nil && plan.rowsAreBuckets(q) {
-		rows, err := r.rollupRows(ctx, q, requested, plan)
-		if err != nil {
-			return nil, false, err
-		}
-		if rows != nil {
-			return rows.found, rows.remaining < 0, nil
-		}
-	}
 	return r.aggregateBy(ctx, q, requested, plan, q.statementFor, q.Range.parameters())
 }
 

@@ -17,12 +17,12 @@ import (
 // the highest version counts. FINAL compares the rows in ClickHouse, which takes as long as reading
 // them, so versionedRows compares them in this process.
 
-// Maximum numbers of rows that are read, for each row of a result and in all, with about 60 bytes each.
-// Beyond them, the rollup is read with FINAL.
-const (
-	maxRowsPerResult = 4
-	maxVersionedRows = 500_000
-)
+// maxVersionedRows is the maximum number of rows that are read, with about 60 bytes each. Beyond it, the
+// rollup is read with FINAL.
+const maxVersionedRows = 500_000
+
+// versionedColumns is the number of columns of numbers, see steps.add.
+const versionedColumns = 5
 
 // goneRow is a bit of the state of a row, see aggregateRows: the minute or hour has no points any more.
 const goneRow = 4
@@ -34,8 +34,6 @@ var errTooManyRows = errors.New("too many rows to compare in this process")
 // bits as in the last column of aggregateRows, and a version. The rows may be in any order, and several
 // may have the same series and time.
 type versionedRows struct {
-	maxRows int
-
 	series   []uint64
 	times    []int64
 	values   [][]float64 // by column
@@ -47,19 +45,16 @@ type versionedRows struct {
 	lacking  bool // a rollup was computed before it had a requested column
 }
 
-// readVersioned runs a statement of versioned rows with a number of columns of numbers. It returns nil
-// if there are more than maxRows.
-func (r *Reader) readVersioned(
-	ctx context.Context, statement string, numbers, maxRows int, parameters ch.Parameters,
-) (*versionedRows, error) {
-	v := &versionedRows{maxRows: maxRows, values: make([][]float64, numbers)}
+// readVersioned runs a statement of versioned rows. It returns nil if there are more than maxVersionedRows.
+func (r *Reader) readVersioned(ctx context.Context, statement string, parameters ch.Parameters) (*versionedRows, error) {
+	v := &versionedRows{values: make([][]float64, versionedColumns)}
 	columns := []ch.ColumnNameAndType{{Name: "series", Type: "UInt64"}, {Name: "us", Type: "Int64"}}
-	for i := range numbers {
+	for i := range versionedColumns {
 		columns = append(columns, ch.ColumnNameAndType{Name: fmt.Sprintf("answer%d", i), Type: "Float64"})
 	}
 	columns = append(columns, ch.ColumnNameAndType{Name: "state", Type: "UInt8"},
 		ch.ColumnNameAndType{Name: "version", Type: "UInt64"})
-	statement += fmt.Sprintf(" LIMIT %d SETTINGS optimize_aggregation_in_order = 0", maxRows+1)
+	statement += fmt.Sprintf(" LIMIT %d SETTINGS optimize_aggregation_in_order = 0", maxVersionedRows+1)
 	err := r.db.QueryBlocks(ctx, clickhouse.OpAggregate, statement, parameters, columns, v.add)
 	if errors.Is(err, errTooManyRows) {
 		return nil, nil
@@ -70,7 +65,7 @@ func (r *Reader) readVersioned(
 // add adds the rows of a block.
 func (v *versionedRows) add(b *native.Block) error {
 	from, series := len(v.series), b.UInt64(0)
-	if from+len(series) > v.maxRows {
+	if from+len(series) > maxVersionedRows {
 		return errTooManyRows
 	}
 	v.series, v.times = append(v.series, series...), append(v.times, b.Int64(1)...)

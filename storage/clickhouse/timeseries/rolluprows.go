@@ -2,7 +2,6 @@ package timeseries
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -14,58 +13,6 @@ import (
 // maxPointSeconds is the maximum time of points, of all series together, that counters are read with. At
 // one point a second, ClickHouse sums the steps of more points faster than it sends them.
 const maxPointSeconds = 100_000
-
-// maxVersioned returns the maximum number of rows that are read to compare their versions.
-func (q *AggregateQuery) maxVersioned() int {
-	return min(maxRowsPerResult*(q.Limit+1), maxVersionedRows)
-}
-
-// rollupRows reads a plan whose rows are buckets. It returns nil if the result is not certain or has too
-// many rows: it must then be read with aggregateBy.
-func (r *Reader) rollupRows(
-	ctx context.Context, q *AggregateQuery, requested []Function, plan *rollupPlan,
-) (*aggregateRows, error) {
-	if q.maxRows() > maxVersionedRows {
-		return nil, nil
-	}
-	v, err := r.readVersioned(ctx, plan.versionedStatement(q, requested), len(requested), q.maxVersioned(),
-		q.Range.parameters())
-	if v == nil || err != nil {
-		return nil, err
-	}
-	rows := newAggregateRows(q, requested)
-	for row := range v.newest() {
-		rows.addRow(v.series[row], v.times[row], func(k int) float64 { return v.values[k][row] })
-	}
-	if v.repeated || v.lacking {
-		return nil, nil
-	}
-	r.db.CountAggregate(plan.table)
-	return rows, nil
-}
-
-// versionedStatement returns a statement of versioned rows for a plan whose rows are buckets.
-func (p *rollupPlan) versionedStatement(q *AggregateQuery, requested []Function) string {
-	f := q.functionsSQL(requested)
-	subqueries := p.versionedSubqueries(q, f.columns, func(series []uint64, where string) string {
-		return q.pointsStatement(f.columns, series, where, byPart)
-	})
-	from := fmt.Sprintf("SELECT series, us%s, uncertain AS state, version FROM (%s)", f.singleRow, subqueries[0])
-	if len(subqueries) > 1 {
-		// A bucket of points must be the only row of its time, which version 0 means.
-		from += " UNION ALL SELECT *, toUInt64(0) FROM (" + q.groupedStatement(subqueries[1:], f.multiRow) + ")"
-	}
-	return "SELECT * FROM (" + from + ")"
-}
-
-// versionedSubqueries is subqueries with all rows of the rollup and their versions, instead of the newest.
-func (p *rollupPlan) versionedSubqueries(
-	q *AggregateQuery, columns []rollupColumn, readPoints func(series []uint64, where string) string,
-) []string {
-	all := *p
-	all.allVersions = true
-	return all.subqueries(q, columns, readPoints)
-}
 
 // rollupCounters computes functions of counters from the rows of a plan. It returns nil if the result is
 // not certain or has too many rows, if many points are read, or if several series are one group: it must
@@ -79,7 +26,9 @@ func (r *Reader) rollupCounters(
 		int64(len(plan.rollupSeries))*((plan.to-plan.from)/plan.unit) > maxVersionedRows {
 		return nil, nil
 	}
-	subqueries := plan.versionedSubqueries(&read, counterColumns, func(series []uint64, where string) string {
+	all := *plan
+	all.allVersions = true
+	subqueries := all.subqueries(&read, counterColumns, func(series []uint64, where string) string {
 		return pointRows(counterColumns, clickhouse.TablePoints,
 			"series IN ("+clickhouse.IDArray(series)+") AND "+where+read.Range.hiddenCondition("WHERE"))
 	})
@@ -89,10 +38,7 @@ func (r *Reader) rollupCounters(
 	if points := subqueries[1:]; len(points) > 0 {
 		statement += " UNION ALL " + numbers + "toUInt64(0) FROM (" + strings.Join(points, " UNION ALL ") + ")"
 	}
-	const columns = 5 // see steps.add
-	v, err := r.readVersioned(
-		ctx, "SELECT * FROM ("+statement+")", columns, maxVersionedRows, read.Range.parameters(),
-	)
+	v, err := r.readVersioned(ctx, "SELECT * FROM ("+statement+")", read.Range.parameters())
 	if v == nil || err != nil {
 		return nil, err
 	}

@@ -99,14 +99,8 @@ func (q *AggregateQuery) statementFor(requested []Function, p *rollupPlan, how r
 	return p.statement(q, requested, how)
 }
 
-// functionsSQL are the SQL of functions over the rows of subqueries.
-type functionsSQL struct {
-	columns   []rollupColumn
-	multiRow  string // over several rows of a bucket, each expression preceded by a comma
-	singleRow string // over the only row of a bucket
-}
-
-func (q *AggregateQuery) functionsSQL(requested []Function) functionsSQL {
+// statement returns a statement with the columns of aggregateRows.
+func (p *rollupPlan) statement(q *AggregateQuery, requested []Function, how reading) string {
 	var columns []rollupColumn
 	var multiRow, singleRow strings.Builder
 	order := [2]string{"head_at", "tail_at"}
@@ -124,27 +118,21 @@ func (q *AggregateQuery) functionsSQL(requested []Function) functionsSQL {
 			}
 		}
 	}
-	return functionsSQL{columns, multiRow.String(), singleRow.String()}
-}
-
-// statement returns a statement with the columns of aggregateRows.
-func (p *rollupPlan) statement(q *AggregateQuery, requested []Function, how reading) string {
-	f := q.functionsSQL(requested)
-	subqueries := p.subqueries(q, f.columns, func(series []uint64, where string) string {
-		return q.pointsStatement(f.columns, series, where, how)
+	subqueries := p.subqueries(q, columns, func(series []uint64, where string) string {
+		return q.pointsStatement(columns, series, where, how)
 	})
-	from := "(" + q.groupedStatement(subqueries, f.multiRow) + ")"
+	from := "(" + q.groupedStatement(subqueries, multiRow.String()) + ")"
 	if how == byPart && len(subqueries) == 1 && !q.multiSeries && len(p.rollupSeries) == 0 { // its rows are buckets
 		with, bucket := q.bucketSQL("us")
 		from = fmt.Sprintf(
 			"(SELECT series AS grp, bucket%s, uncertain AS repeated FROM (SELECT *, %s%s AS bucket FROM (%s)))",
-			f.singleRow, with, bucket, subqueries[0],
+			singleRow.String(), with, bucket, subqueries[0],
 		)
 	} else if p.rowsAreBuckets(q) {
-		from = fmt.Sprintf("(SELECT series AS grp, us AS bucket%s, uncertain AS repeated FROM (%s)",
-			f.singleRow, subqueries[0])
+		from = fmt.Sprintf("(SELECT %s AS grp, us AS bucket%s, uncertain AS repeated FROM (%s)",
+			q.groupSQL(), singleRow.String(), subqueries[0])
 		if len(subqueries) > 1 {
-			from += " UNION ALL " + q.groupedStatement(subqueries[1:], f.multiRow)
+			from += " UNION ALL " + q.groupedStatement(subqueries[1:], multiRow.String())
 		}
 		from += ")"
 	}
