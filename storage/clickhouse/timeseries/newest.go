@@ -46,7 +46,9 @@ type versionedRows struct {
 }
 
 // readVersioned runs a statement of versioned rows. It returns nil if there are more than maxVersionedRows.
-func (r *Reader) readVersioned(ctx context.Context, statement string, parameters ch.Parameters) (*versionedRows, error) {
+func (r *Reader) readVersioned(
+	ctx context.Context, statement string, parameters ch.Parameters,
+) (*versionedRows, error) {
 	v := &versionedRows{values: make([][]float64, versionedColumns)}
 	columns := []ch.ColumnNameAndType{{Name: "series", Type: "UInt64"}, {Name: "us", Type: "Int64"}}
 	for i := range versionedColumns {
