@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the stages of make test, or with "all" those of make test-all, and prints how long each
-# took. The end-to-end tests, which start some hundred services, and the linter run alone. The page's
+# took. The end-to-end tests, which start a service about a hundred times, and the linter run alone. The page's
 # tests and the browser run beside the other Go tests, which wait for a part of their time; in make
 # test-all, the browser runs in all its sizes afterwards. More at once would take as long, because the
 # processors are busy, and timeouts of the service would expire.
@@ -13,15 +13,13 @@ began=$SECONDS
 trap 'rm -rf "$output" "${scratch:-}"' EXIT
 trap 'trap - TERM; kill 0; exit 130' INT TERM
 
-# The tests create databases with hundreds of files each, which takes a fifth less time in memory than
-# on a disk. Where the memory is not large enough, they are created in the usual temporary folder.
+# The tests create databases with hundreds of files each; to create them takes ext4 a tenth of the
+# processors' time. Where the memory is not large enough, they are in the usual temporary folder.
 memory=/dev/shm
 free=$(df --output=avail -BM "$memory" 2>/dev/null | tail -1 | tr -dc 0-9)
 available=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo 2>/dev/null)
 if [ "${free:-0}" -ge 10240 ] && [ "${available:-0}" -ge 14336 ]; then
-  scratch=$(mktemp -d "$memory/lg.XXXX")
-  chmod 755 "$scratch"
-  export TMPDIR=$scratch
+  scratch=$(mktemp -d "$memory/lg.XXXX") && chmod 755 "$scratch" && export TMPDIR=$scratch
 fi
 
 # stage NAME COMMAND...: its output is printed when it fails.

@@ -64,10 +64,7 @@ func (a *aggregateRows) add(b *native.Block) error {
 		return nil
 	}
 	for from, to := range runs(groups) {
-		if a.points == nil || a.current != groups[from] {
-			a.current, a.points = groups[from], &Points{Columns: make([]Column, len(a.functions))}
-			a.found[a.groupOf(a.current)] = a.points
-		}
+		a.setGroup(groups[from])
 		a.points.TS = append(a.points.TS, buckets[from:to]...)
 		for i, f := range a.functions {
 			a.addValues(&a.points.Columns[i], b, slices.Index(a.requested, f), from, to)
@@ -97,5 +94,32 @@ func (a *aggregateRows) addValues(column *Column, b *native.Block, function, fro
 				column.Numbers[added+i] = math.NaN()
 			}
 		}
+	}
+}
+
+// setGroup sets the points to which rows are added to those of a value of the group.
+func (a *aggregateRows) setGroup(group uint64) {
+	if a.points != nil && a.current == group {
+		return
+	}
+	a.current, a.points = group, &Points{Columns: make([]Column, len(a.functions))}
+	a.found[a.groupOf(group)] = a.points
+}
+
+// addRow adds a row to the result. value returns the value of a requested function by its index.
+func (a *aggregateRows) addRow(group uint64, bucket int64, value func(function int) float64) {
+	if a.remaining--; a.remaining < 0 {
+		return
+	}
+	a.setGroup(group)
+	a.points.TS = append(a.points.TS, bucket)
+	for i, f := range a.functions {
+		number := math.NaN()
+		if k := slices.Index(a.requested, f); k >= 0 {
+			if number = value(k); math.IsInf(number, 0) {
+				number = math.NaN()
+			}
+		}
+		a.points.Columns[i].Numbers = append(a.points.Columns[i].Numbers, number)
 	}
 }

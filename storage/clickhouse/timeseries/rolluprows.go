@@ -3,7 +3,6 @@ package timeseries
 import (
 	"context"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -127,25 +126,4 @@ func (s *steps) end() {
 		return s.rise
 	})
 	s.started = false
-}
-
-// addRow adds a row to the result. value returns the value of a requested function by its index.
-func (a *aggregateRows) addRow(group uint64, bucket int64, value func(function int) float64) {
-	if a.remaining--; a.remaining < 0 {
-		return
-	}
-	if a.points == nil || a.current != group {
-		a.current, a.points = group, &Points{Columns: make([]Column, len(a.functions))}
-		a.found[a.groupOf(group)] = a.points
-	}
-	a.points.TS = append(a.points.TS, bucket)
-	for i, f := range a.functions {
-		number := math.NaN()
-		if k := slices.Index(a.requested, f); k >= 0 {
-			if number = value(k); math.IsInf(number, 0) {
-				number = math.NaN()
-			}
-		}
-		a.points.Columns[i].Numbers = append(a.points.Columns[i].Numbers, number)
-	}
 }
