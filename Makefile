@@ -78,8 +78,8 @@ $(INFLUX_PYTHON): test/influx/requirements.txt
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r $<
 	@touch $@
 
-# What drives the page in a browser. Chromium itself is Debian's: where it is missing and
-# cannot be installed, the tests say aloud that they did not run.
+# What drives the page in a browser. Chromium itself is Debian's, in its headless edition: where it is
+# missing and cannot be installed, the tests say aloud that they did not run.
 BROWSER_DEPS := test/browser/node_modules/.package-lock.json
 
 $(BROWSER_DEPS): test/browser/package.json test/browser/package-lock.json | page-prerequisites
@@ -89,13 +89,15 @@ $(BROWSER_DEPS): test/browser/package.json test/browser/package-lock.json | page
 
 .PHONY: chromium
 chromium:
-	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing Chromium" && \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } || true
+	@command -v chromium-headless-shell chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		echo "installing Chromium" && apt-get update -qq && export DEBIAN_FRONTEND=noninteractive && \
+		{ apt-get install -y -qq --no-install-recommends chromium-headless-shell fonts-dejavu-core || \
+		apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } >/dev/null; } || true
 
 .PHONY: browser
 browser: export LIVEGRAPH_TEST = all
 browser: build chromium $(BROWSER_DEPS) ## the tests of the administration page in Chromium
-	@go test -count=1 -timeout 20m -v ./test/browser
+	@go test -count=1 -timeout 60m -v ./test/browser
 
 .PHONY: test
 test: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Runs the stages of make test, or with "all" those of make test-all, and prints how long each
-# took. The end-to-end tests, which start a service about a hundred times, and the linter run alone. The page's
-# tests and the browser run beside the other Go tests, which wait for a part of their time; in make
-# test-all, the browser runs in all its sizes afterwards. More at once would take as long, because the
-# processors are busy, and timeouts of the service would expire.
+# took. The end-to-end tests, which start a service about a hundred times, the browser and the linter
+# run alone; the page's unit tests run beside the other Go tests. More at once would take as long,
+# because the processors are busy, and timeouts of the service would expire.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 suite=${1:-short}
@@ -43,7 +42,7 @@ shown() {
   printf '%-10s %-4s  %4d s\n' "$name" $result $((SECONDS - start))
 }
 
-module() { (cd "test/$1" && go test -count=1 -timeout 20m ./...); }
+module() { (cd "test/$1" && go test -count=1 -timeout 40m ./...); }
 
 # The packages that start whole systems come first: they take longest.
 packages() {
@@ -56,21 +55,16 @@ packages() {
 # The linter vets, and nobody debugs these binaries: both take a minute and more of all packages.
 flags=(-count=1 -vet=off -ldflags=-w)
 
-browser() { stage browser go test -count=1 -timeout 20m ./test/browser; }
-
 go_tests() { go test "${flags[@]}" -timeout 60m -parallel 4 "$@"; }
 
 shown e2e go_tests ./test/e2e
-{
-  stage page make -s page-test
-  [ "$suite" = all ] || browser
-} &
-beside=$!
+stage browser go test -count=1 -timeout 60m ./test/browser
+stage page make -s page-test &
+page=$!
 shown go go_tests -p 2 $(packages)
 stage promql module promql
-wait $beside
+wait $page
 if [ "$suite" = all ]; then
-  browser
   for name in grafana prometheus influx; do stage $name module $name; done
 fi
 stage lint make -s lint

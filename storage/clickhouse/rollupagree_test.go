@@ -29,7 +29,7 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 	var log []func(context.Context) error // all writes, for replays
 	clock := int64(t0 + 12*hour)
 	cut := errors.New("cut short")
-	for step := range 120 {
+	for step := range testenv.InFull(300, 80) {
 		what := random.IntN(10)
 		var err error
 		switch {

@@ -1,4 +1,4 @@
-// Package browser tests the web UI as operators use it: Debian's Chromium, driven by Playwright,
+// Package browser tests the web UI as operators use it: Debian's headless Chromium, driven by Playwright,
 // against the built binary. The tests are in specs/, in TypeScript. The Go test starts the server for
 // them, creates what operators cannot create (dead letters), and stops and starts the server when a
 // spec requests it.

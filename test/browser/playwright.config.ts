@@ -25,7 +25,7 @@ export default defineConfig({
     screenshot: 'off',
     trace: 'off',
     launchOptions: {
-      executablePath: '/usr/bin/chromium',
+      executablePath: process.env['LIVEGRAPH_CHROMIUM'],
       args: [
         '--no-sandbox',
         '--disable-gpu',

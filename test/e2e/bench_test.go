@@ -72,12 +72,9 @@ func TestBenchMeasuresAndCleansUp(t *testing.T) {
 	require.Equal(t, 1, countWorkspaces(t, s), "an interrupted load cleans up, too")
 }
 
-// TestBenchSendsEveryFormat requires that every format is accepted without rejections and writes to
+// testBenchSendsEveryFormat requires that every format is accepted without rejections and writes to
 // the sources that the load created.
-func TestBenchSendsEveryFormat(t *testing.T) {
-	t.Parallel()
-	s := newServer(t)
-	s.Start()
+func testBenchSendsEveryFormat(t *testing.T, s *server) {
 	s.Env = []string{"LIVEGRAPH_BENCH_KEY=" + s.First.AdminKey}
 	for _, format := range []string{"series", "rows", "ndjson", "lines", "wide-lines", "remote"} {
 		report := readBench(t, s.CLI("bench", "--json", "--workspace", s.First.WorkspaceID, "--format", format,

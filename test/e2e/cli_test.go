@@ -15,13 +15,9 @@ import (
 	"github.com/livegraph/livegraph/test/harness"
 )
 
-// TestKeysAndWorkspacesByCommandLine creates a workspace and a key with one scope, uses the key within
+// testKeysAndWorkspacesByCommandLine creates a workspace and a key with one scope, uses the key within
 // and beyond its scope, and revokes it.
-func TestKeysAndWorkspacesByCommandLine(t *testing.T) {
-	t.Parallel()
-	s := newServer(t)
-	s.Start()
-
+func testKeysAndWorkspacesByCommandLine(t *testing.T, s *server) {
 	info, err := os.Stat(filepath.Join(s.DataDir, "first-run.json"))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())

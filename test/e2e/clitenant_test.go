@@ -11,12 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAWorkspaceIsReadByCommandLine reads sources, points, graph and search results, and undoes
+// testWorkspaceByCommandLine reads sources, points, graph and search results, and undoes
 // commands, without an API key. The output matches the API.
-func TestAWorkspaceIsReadByCommandLine(t *testing.T) {
-	t.Parallel()
-	s := newServer(t)
-	s.Start()
+func testWorkspaceByCommandLine(t *testing.T, s *server) {
 	pump, boiler := uuid.New(), uuid.New()
 	s.Do(http.MethodPost, "/api/commands/batch", map[string]any{"commands": []map[string]any{
 		{"type": "CREATE_NODE", "payload": map[string]any{

@@ -72,11 +72,8 @@ func (s *server) checkMachineGraph() {
 	require.Equal(t, hosts, again, "not made again, and not changed")
 }
 
-// TestAGraphMovesToAnotherWorkspace exports and imports a graph by command line.
-func TestAGraphMovesToAnotherWorkspace(t *testing.T) {
-	t.Parallel()
-	s := newServer(t)
-	s.Start()
+// testGraphMovesToAnotherWorkspace exports and imports a graph by command line.
+func testGraphMovesToAnotherWorkspace(t *testing.T, s *server) {
 	var commands []map[string]any
 	var ids []string
 	for i := range 300 {

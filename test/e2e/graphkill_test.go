@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,29 +14,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/test/harness"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const (
 	graphClients = 64
 	graphActors  = 8
-	graphKills   = 5
 )
 
-// graphKillTime returns how long the clients write: 20 s, or LIVEGRAPH_GRAPH_SECONDS.
-func graphKillTime(t *testing.T) time.Duration {
-	text := os.Getenv("LIVEGRAPH_GRAPH_SECONDS")
-	if text == "" {
-		return 20 * time.Second
-	}
-	seconds, err := time.ParseDuration(text + "s")
-	require.NoError(t, err)
-	return seconds
-}
-
 // TestTheGraphOutlivesKills writes one workspace's graph from 64 concurrent clients of eight actors
-// (commands, batches, undo and redo) while the process is killed five times. Every acknowledged
-// command is applied once. Every change is in the events, once and in order, for a reader that
-// resumes. The events reproduce the nodes and edges that queries return.
+// (commands, batches, undo and redo) while the process is killed two times, or six in make test-all.
+// Every acknowledged command is applied once. Every change is in the events, once and in order, for a
+// reader that resumes. The events reproduce the nodes and edges that queries return.
 func TestTheGraphOutlivesKills(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -48,13 +36,13 @@ func TestTheGraphOutlivesKills(t *testing.T) {
 	reader := readEvents(s)
 	defer reader.stop()
 
-	took := graphKillTime(t)
+	const pause = 3 * time.Second
 	fleet.start()
-	for range graphKills {
-		time.Sleep(took / (graphKills + 1))
+	for range testenv.InFull(6, 2) {
+		time.Sleep(pause)
 		s.Crash()
 	}
-	time.Sleep(took / (graphKills + 1))
+	time.Sleep(pause)
 	fleet.stop()
 
 	// One more command returns the current sequence, and wakes waiting readers.

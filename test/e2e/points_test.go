@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // batch is an ingest request whose content depends only on its number, so that a retry sends the same
@@ -143,7 +145,7 @@ func TestAPointPassesThePipelineAndSurvivesARestart(t *testing.T) {
 // whole log is consumed again.
 func TestNothingIsLostOrCountedTwice(t *testing.T) {
 	t.Parallel()
-	const batches, kills = 200, 10
+	batches, kills := testenv.InFull(200, 80), testenv.InFull(10, 4)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/livegraph/livegraph/test/harness"
 )
 
 // shellBlock returns the first block of commands under a heading of the README.
@@ -26,11 +24,8 @@ func shellBlock(t *testing.T, heading string) string {
 	return commands
 }
 
-// TestTheGraphOfTheREADMEWorksWhenPasted runs the section with the variables of the first steps.
-func TestTheGraphOfTheREADMEWorksWhenPasted(t *testing.T) {
-	t.Parallel()
-	server := harness.New(t, binary)
-	server.Start()
+// testGraphOfREADME runs the section with the variables of the first steps.
+func testGraphOfREADME(t *testing.T, server *server) {
 	first, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n") // the variables
 	require.True(t, found)
 	answers := paste(t, server, first+"\n"+shellBlock(t, "Graph"))
@@ -47,11 +42,8 @@ func TestTheGraphOfTheREADMEWorksWhenPasted(t *testing.T) {
 	require.Contains(t, text(4), `"kW":11`, "the undo brings back what was")
 }
 
-// TestTheSearchOfTheREADMEWorksWhenPasted runs the section after the graph, whose nodes it finds.
-func TestTheSearchOfTheREADMEWorksWhenPasted(t *testing.T) {
-	t.Parallel()
-	server := harness.New(t, binary)
-	server.Start()
+// testSearchOfREADME runs the section after the graph, whose nodes it finds.
+func testSearchOfREADME(t *testing.T, server *server) {
 	first, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n") // the variables
 	require.True(t, found)
 	answers := paste(t, server, first+"\n"+shellBlock(t, "Graph")+"\n"+strings.Replace(
@@ -65,12 +57,9 @@ func TestTheSearchOfTheREADMEWorksWhenPasted(t *testing.T) {
 	}
 }
 
-// TestTheFirstStepsOfTheREADMEWorkWhenPasted runs the README's commands in a new user's shell. The
-// test replaces only the address and the directory.
-func TestTheFirstStepsOfTheREADMEWorkWhenPasted(t *testing.T) {
-	t.Parallel()
-	server := harness.New(t, binary)
-	server.Start()
+// testFirstStepsOfREADME runs the README's commands in a new user's shell. The test replaces only the
+// address and the directory.
+func testFirstStepsOfREADME(t *testing.T, server *server) {
 	answers := paste(t, server, shellBlock(t, "First steps"))
 	require.Len(t, answers, 4)
 	require.EqualValues(t, 2, answers[1]["data"].(map[string]any)["accepted"])
@@ -81,11 +70,8 @@ func TestTheFirstStepsOfTheREADMEWorkWhenPasted(t *testing.T) {
 	}
 }
 
-// TestTheLinesOfTheREADMEWorkWhenPasted runs the section with the variables of the first steps.
-func TestTheLinesOfTheREADMEWorkWhenPasted(t *testing.T) {
-	t.Parallel()
-	server := harness.New(t, binary)
-	server.Start()
+// testLinesOfREADME runs the section with the variables of the first steps.
+func testLinesOfREADME(t *testing.T, server *server) {
 	first, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n") // the variables
 	require.True(t, found)
 	answers := paste(t, server, first+"\n"+shellBlock(t, "Line protocol"))
@@ -94,13 +80,14 @@ func TestTheLinesOfTheREADMEWorkWhenPasted(t *testing.T) {
 }
 
 // paste runs commands like a new user and returns the answers that they print.
-func paste(t *testing.T, server *harness.Server, commands string) (answers []map[string]any) {
+func paste(t *testing.T, server *server, commands string) (answers []map[string]any) {
 	t.Helper()
 	require.Contains(t, commands, "http://127.0.0.1:8080")
 	commands = strings.ReplaceAll(commands, "http://127.0.0.1:8080", "http://"+server.Listen)
 	require.Contains(t, commands, `"data/first-run.json"`)
 	shell := exec.Command("bash", "-euo", "pipefail", "-c", commands)
-	shell.Dir = filepath.Dir(server.DataDir) // the data directory is named data
+	shell.Dir = t.TempDir()
+	firstRun(t, server, filepath.Join(shell.Dir, "data"))
 	shell.Env = append(os.Environ(), "no_proxy=*")
 	printed, err := shell.Output()
 	require.NoError(t, err, "%s", printed)
@@ -111,4 +98,20 @@ func paste(t *testing.T, server *harness.Server, commands string) (answers []map
 		answers = append(answers, answer)
 	}
 	return answers
+}
+
+// firstRun writes first-run.json of the server with the workspace and the key of this test.
+func firstRun(t *testing.T, server *server, dir string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(server.DataDir, "first-run.json"))
+	require.NoError(t, err)
+	var members map[string]any
+	require.NoError(t, json.Unmarshal(text, &members))
+	require.Contains(t, members, "workspaceId")
+	require.Contains(t, members, "adminKey")
+	members["workspaceId"], members["adminKey"] = server.First.WorkspaceID, server.First.AdminKey
+	text, err = json.Marshal(members)
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "first-run.json"), text, 0o600))
 }

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/test/harness"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const (
@@ -24,18 +23,6 @@ const (
 	rollingMaxRequests = 256
 )
 
-// rollingRounds returns how often every process is restarted: LIVEGRAPH_ROLLING_ROUNDS, or 2.
-func rollingRounds(t *testing.T) int {
-	t.Helper()
-	text := os.Getenv("LIVEGRAPH_ROLLING_ROUNDS")
-	if text == "" {
-		return 2
-	}
-	rounds, err := strconv.Atoi(text)
-	require.NoError(t, err)
-	return rounds
-}
-
 // TestARollingRestartUnderLoadLosesNothing restarts every process of every role, one after the other,
 // under 100,000 points per second. Each answer is a success or asks for a retry (the balancer verifies
 // this). Unanswered requests are retried. At the end every point exists once. The test logs the rate
@@ -43,7 +30,7 @@ func rollingRounds(t *testing.T) int {
 func TestARollingRestartUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := startSplit(t)
-	newRollingLoad(t, s.ByRole("api")).restartAll(s.All(), rollingRounds(t))
+	newRollingLoad(t, s.ByRole("api")).restartAll(s.All(), testenv.InFull(3, 1))
 }
 
 // TestTheSingleProcessIsRestartedUnderLoad is the same for one process with all roles and the embedded

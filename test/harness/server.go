@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -105,6 +106,16 @@ func New(t testing.TB, binary string, args ...string) *Server {
 		}
 	})
 	return s
+}
+
+// Tenant returns the server as seen by a subtest with a workspace of its own, which must not stop it.
+// First and the commands' environment are those of the workspace.
+func (s *Server) Tenant(t testing.TB, workspaceID, adminKey string) *Server {
+	tenant := *s
+	tenant.t = t
+	tenant.First.WorkspaceID, tenant.First.AdminKey = workspaceID, adminKey
+	tenant.Env = append(slices.Clone(s.Env), "LIVEGRAPH_WORKSPACE_ID="+workspaceID)
+	return &tenant
 }
 
 // UseTLS sets the listener's certificate from the next start on, and makes the test's

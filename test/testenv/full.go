@@ -13,6 +13,14 @@ const suite = "LIVEGRAPH_TEST"
 // other projects, and in their long variants.
 func Full() bool { return os.Getenv(suite) == "all" }
 
+// InFull returns the length of a test: full in make test-all, and short in make test.
+func InFull[T any](full, short T) T {
+	if Full() {
+		return full
+	}
+	return short
+}
+
 // RequireFull skips the test unless all tests run, as in make test-all.
 func RequireFull(t testing.TB) {
 	t.Helper()

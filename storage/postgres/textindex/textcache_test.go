@@ -76,7 +76,7 @@ func TestWhatIsKeptInMemoryIsNeverOlderThanTheTables(t *testing.T) {
 	pgtest.InsertNodes(t, writer, other, others)
 	index(t, writer, ws, idsOf(nodes)...)
 	index(t, writer, other, idsOf(others)...)
-	for round := range 150 {
+	for round := range testenv.InFull(300, 75) {
 		index(t, writer, ws, changeTexts(t, writer, ws, r, nodes, r.IntN(6))...)
 		if round%50 == 49 { // more changes than a cache is updated with
 			index(t, writer, ws, changeTexts(t, writer, ws, r, nodes, 2500)...)
