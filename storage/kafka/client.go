@@ -35,7 +35,7 @@ import (
 // Limits and timeouts of the client.
 const (
 	maxBufferedRecords = 100_000                // records waiting for their acknowledgement
-	minRetryBackoff    = 50 * time.Millisecond  // before the first retry inside franz-go
+	minRetryBackoff    = 50 * time.Millisecond  // before the first retry
 	maxRetryBackoff    = 500 * time.Millisecond // maximum before later retries
 	dialTimeout        = 3 * time.Second
 	produceRequestWait = 3 * time.Second // broker timeout of one produce request
@@ -210,8 +210,8 @@ func (o *Options) common(id string, dial time.Duration) []kgo.Opt {
 	return append(opts, o.Security.Opts(dial)...)
 }
 
-// backoff returns the delay before a retry. It doubles with each attempt and has jitter, so that
-// many clients do not retry at the same time.
+// backoff returns the delay before a retry of franz-go, which numbers its attempts: package retry would
+// need a Backoff for each request.
 func backoff(tries int) time.Duration {
 	d := minRetryBackoff << min(tries, 10)
 	return min(d, maxRetryBackoff)/2 + rand.N(min(d, maxRetryBackoff)/2) //nolint:gosec // G404: jitter

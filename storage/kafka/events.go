@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/internal/platform/sleep"
+	"github.com/livegraph/livegraph/internal/platform/retry"
 )
 
 // acksAll requests the acknowledgement of all in-sync replicas.
@@ -102,8 +102,8 @@ func (c *Client) produceChunk(ctx context.Context, t *topic, records []kgo.Recor
 // acknowledged.
 func (c *Client) sendBatches(ctx context.Context, t *topic, pending []batch) error {
 	var err, refused error
-	age := leadersMaxAge
-	for attempt := 0; ; attempt++ {
+	age, waits := leadersMaxAge, retry.New(minRetryBackoff, maxRetryBackoff)
+	for {
 		var permanent error
 		if pending, err, permanent = c.sendOnce(ctx, t, pending, age); permanent != nil {
 			refused = permanent
@@ -112,7 +112,7 @@ func (c *Client) sendBatches(ctx context.Context, t *topic, pending []batch) err
 			return refused
 		}
 		age = 0 // franz-go's minimum age still applies
-		if !sleep.For(ctx, backoff(attempt)) {
+		if !waits.Wait(ctx) {
 			return errors.Join(refused, err, ctx.Err())
 		}
 	}

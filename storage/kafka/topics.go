@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/retry"
 )
 
 // Segment sizes.
@@ -133,6 +134,7 @@ func topicConfig(s TopicSettings, maxBytes int) map[string]string {
 // caused by ctx. It returns errors that a retry does not solve at once.
 func (c *Client) retry(ctx context.Context, what string, try func(context.Context) error) error {
 	var last error
+	waits := retry.New(minRetryBackoff, maxRetryBackoff)
 	for attempt := 0; ; attempt++ {
 		once, cancel := context.WithTimeout(ctx, adminTimeout)
 		err := Explain(try(once))
@@ -157,7 +159,7 @@ func (c *Client) retry(ctx context.Context, what string, try func(context.Contex
 			return fmt.Errorf("kafka: %s: %w", what, last)
 		case <-c.ctx.Done():
 			return fmt.Errorf("kafka: %s: %w", what, c.ctx.Err())
-		case <-time.After(backoff(attempt)):
+		case <-time.After(waits.NextBackOff()):
 		}
 		if attempt == 0 && !errors.Is(err, kerr.UnknownTopicOrPartition) { // the topic was just created
 			c.log.Warn("Kafka does not answer yet", "error", err, "advice", Advice(err))

@@ -23,17 +23,17 @@ func read(t *testing.T, path string) string {
 // path matches a file of the repository in a page.
 var path = regexp.MustCompile("`((?:[A-Za-z0-9_.-]+/)+[A-Za-z0-9_.-]+)`")
 
-// TestWhereThingsGoExists requires that the files in the table of CONTRIBUTING.md exist. Other tests
-// check its links and make targets.
+// TestWhereThingsGoExists requires that the files in the table of changes exist. Other tests check its
+// links.
 func TestWhereThingsGoExists(t *testing.T) {
-	_, table, found := strings.Cut(read(t, "CONTRIBUTING.md"), "## Where things go")
+	_, table, found := strings.Cut(read(t, "docs/architecture.md"), "## Where a change goes")
 	require.True(t, found)
 	table, _, _ = strings.Cut(table, "\n## ")
 	named := path.FindAllStringSubmatch(table, -1)
 	require.Greater(t, len(named), 10)
 	for _, m := range named {
 		_, err := os.Stat(filepath.Join(top, m[1]))
-		require.NoError(t, err, "CONTRIBUTING.md names %s", m[1])
+		require.NoError(t, err, "docs/architecture.md names %s", m[1])
 	}
 }
 
