@@ -1,17 +1,19 @@
 // Package demo fills a workspace with this machine's metrics, measured every second, four years of weather as
-// history, and the machine itself as a graph. It is a client of the public HTTP API like any other and creates its own
-// key, which expires.
+// history, and the machine itself as a graph. It uses the public HTTP API, with a key of its own, which expires.
 //
-// [machine.Sampler] measures, a bounded queue holds the rounds that are not sent yet, and the publisher sends them. In
-// parallel the graphUpdater keeps the graph equal to the machine; its errors do not stop the points.
+// [machine.Sampler] measures, a bounded queue holds the rounds that are not sent yet, and another goroutine sends them.
+// Errors of the graph, which is updated in parallel, do not stop the points.
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -58,9 +60,9 @@ type Deps struct {
 
 // session is one run of the demo.
 type session struct {
+	*display
 	options  Options
 	deps     Deps
-	display  *display
 	client   *client.Client
 	sampler  *machine.Sampler
 	queue    chan []client.Point // rounds that were measured and not sent yet
@@ -70,34 +72,37 @@ type session struct {
 	announced, waitNoted sync.Once
 	mu                   sync.Mutex
 	status               status
+
+	// Only publish uses them.
+	checkedAt time.Time         // when the sources were checked; zero: never
+	linked    map[string]string // their nodes then
+	refusal   string            // of the last points that were refused
 }
 
 // Run runs the demo until ctx or the duration ends. It returns an error if it cannot start or may not write.
 func Run(ctx context.Context, o Options, d Deps) error {
-	if o.Interval <= 0 {
-		o.Interval = time.Second
-	}
+	o.Interval = cmp.Or(max(o.Interval, 0), time.Second)
 	s := &session{
 		options: o, deps: d, display: newDisplay(d.Out, o.Plain), queue: make(chan []client.Point, maxQueued),
 		status: status{address: d.BaseURL}, began: time.Now(),
 	}
-	defer s.display.close()
+	defer s.close()
 	s.sampler = machine.NewSampler(machine.HostName(), s.note)
 	keys := &keyring{create: d.NewKey, next: d.Transport}
 	c, err := client.New(client.Options{
 		BaseURL: d.BaseURL, Workspace: d.Workspace.String(), UserAgent: "livegraph-demo",
-		HTTP: &http.Client{Transport: keys}, Retry: client.Retry{OnWait: s.waiting},
+		HTTP: &http.Client{Transport: keys}, Retry: client.Retry{OnWait: func(err error, _ time.Duration) {
+			s.update(func(st *status) { st.trouble = err.Error() })
+			s.waitNoted.Do(func() { s.note("the server makes us wait: " + err.Error()) }) // the view may still be empty
+		}},
 	})
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	s.client = c
-	if o.Duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.Duration)
-		defer cancel()
-	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Duration, math.MaxInt64))
+	defer cancel()
 	if _, err = keys.renew(ctx, ""); err == nil {
 		err = s.begin(ctx)
 	}
@@ -108,12 +113,6 @@ func Run(ctx context.Context, o Options, d Deps) error {
 		return nil // it was stopped on purpose, which may have caused the error
 	}
 	return err
-}
-
-// waiting records that a call is retried. It prints the first retry, because the screen may still be empty.
-func (s *session) waiting(err error, _ time.Duration) {
-	s.update(func(st *status) { st.trouble = err.Error() })
-	s.waitNoted.Do(func() { s.note("the server makes us wait: " + err.Error()) })
 }
 
 // begin waits for the server and writes the history.
@@ -127,10 +126,8 @@ func (s *session) begin(ctx context.Context) error {
 		return nil
 	}
 	stations, err := weather.Stations()
-	for i := range stations {
-		if err == nil {
-			err = s.backfill(ctx, c, &stations[i])
-		}
+	for i := 0; err == nil && i < len(stations); i++ {
+		err = s.backfill(ctx, c, &stations[i])
 	}
 	if err != nil {
 		s.note("no back-fill: " + err.Error()) // the live part runs without it; the next demo continues it
@@ -146,7 +143,6 @@ func (s *session) backfill(ctx context.Context, c *client.Client, station *weath
 	if err != nil {
 		return err
 	}
-	first, last := station.Days[0], station.Days[len(station.Days)-1]
 	stored, err := c.Query(ctx, client.Query{SourceIDs: []string{source.ID}, Latest: true, Limit: 100})
 	if err != nil {
 		return err
@@ -165,25 +161,25 @@ func (s *session) backfill(ctx context.Context, c *client.Client, station *weath
 			return fmt.Errorf("%s: %d measurements were rejected: %s", source.Name, receipt.Rejected, receipt.Errors[0].Reason)
 		}
 	}
-	s.note(fmt.Sprintf("%s: %s: %s daily measurements from %s to %s (npm package %s, NOAA, public domain)",
-		source.Name, result, thousands(len(station.Series)*len(station.Days)), first.Format(time.DateOnly),
-		last.Format(time.DateOnly), weather.Package))
+	days := station.Days
+	s.note(english.Sprintf("%s: %s: %d daily measurements from %s to %s (npm package %s, NOAA, public domain)",
+		source.Name, result, len(station.Series)*len(days), days[0].Format(time.DateOnly),
+		days[len(days)-1].Format(time.DateOnly), weather.Package))
 	return nil
 }
 
 // live measures, sends and shows until ctx ends.
 func (s *session) live(ctx context.Context) error {
 	s.sampler.Sample(ctx, time.Now()) // the base of rates
-	publisher, graph := &publisher{session: s}, newGraphUpdater(s)
 	group, running := errgroup.WithContext(ctx)
-	group.Go(func() error { return publisher.run(running) })
-	for _, part := range []func(context.Context){s.measure, graph.run, s.show} {
+	group.Go(func() error { return s.publish(running) })
+	for _, part := range []func(context.Context){s.measure, s.updateGraph, s.show} {
 		group.Go(func() error { part(running); return nil })
 	}
 	err := group.Wait()
-	s.display.close()
+	s.close()
 	last := s.current()
-	s.announced.Do(func() { s.note(s.hints(last.graph.host)) })
+	s.announced.Do(func() { s.note(s.hints(last.host)) })
 	s.note(last.summary() + " What it sent stays.")
 	return err
 }
@@ -207,9 +203,9 @@ func (s *session) push(round []client.Point) {
 		st.setLatest(round)
 		select {
 		case s.queue <- round:
-			st.waiting += int64(len(round))
+			st.waiting += len(round)
 		default:
-			st.dropped += int64(len(round))
+			st.dropped += len(round)
 		}
 	})
 }
@@ -218,10 +214,10 @@ func (s *session) push(round []client.Point) {
 func (s *session) show(ctx context.Context) {
 	for sleep.For(ctx, refreshInterval) {
 		st := s.current()
-		if len(st.visible) > 0 && st.graph.host != "" || st.up > announceAfter {
-			s.announced.Do(func() { s.note(s.hints(st.graph.host)) })
+		if len(st.visible) > 0 && st.host != "" || st.up > announceAfter {
+			s.announced.Do(func() { s.note(s.hints(st.host)) })
 		}
-		s.display.refresh(&st)
+		s.refresh(&st)
 	}
 }
 
@@ -240,15 +236,6 @@ func (s *session) current() status {
 	return st
 }
 
-// note prints a text that stays, without control characters.
-func (s *session) note(text string) {
-	rows := strings.Split(text, "\n")
-	for i, row := range rows {
-		rows[i] = output.Printable(row)
-	}
-	s.display.note(strings.Join(rows, "\n"))
-}
-
 // publicText returns the message of an error, or only the server's message if the server answered.
 func publicText(err error) string {
 	var fe *fault.Error
@@ -256,4 +243,31 @@ func publicText(err error) string {
 		return fe.Message
 	}
 	return err.Error()
+}
+
+// hints returns commands that show what the demo did. Each is one line that works when pasted alone. host is the
+// machine's node, "" if it is not in the graph.
+func (s *session) hints(host string) string {
+	var b strings.Builder
+	b.WriteString("\nLook at it; each command works when pasted into a shell:\n")
+	show := func(what, command string) {
+		fmt.Fprintf(&b, "\n# %s\n%s %s --data-dir %s --workspace %s\n", what, output.ShellQuote(os.Args[0]), command,
+			output.ShellQuote(s.deps.DataDir), s.deps.Workspace)
+	}
+	show("the sources, and which of them are live", "sources list")
+	show("this machine's CPU over the last five minutes: mean and peak of every ten seconds", "query --source "+
+		output.ShellQuote(machine.HostName()+"/cpu")+" --metric usage_percent --from 5m --interval 10s --aggregation avg,max")
+	if len(s.stations) > 0 {
+		show("four years of Seattle's weather: coldest, mean and warmest daily high of every 30 days",
+			"query --source weather/seattle --metric temp_max --from 2012-01-01T00:00:00Z --to 2016-01-01T00:00:00Z "+
+				"--interval 30d --aggregation min,avg,max")
+	}
+	if host != "" {
+		show("this machine in the graph: its parts and what runs on it", "graph neighbors "+host)
+		show("a search by words, meaning and the graph; ask in words of your own", "search --hybrid --entity-type "+
+			"process,object --limit 5 'which process talks over the network and is near the disk that fills up?'")
+	}
+	address := strings.TrimRight(s.deps.BaseURL, "/")
+	fmt.Fprintf(&b, "\nIn a browser: the API at %s/api/docs, the admin UI at %s/admin\n", address, address)
+	return b.String()
 }

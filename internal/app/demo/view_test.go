@@ -24,7 +24,7 @@ func sampleStatus() *status {
 		ingest:  latencies{5 * time.Millisecond, 3100 * time.Microsecond},
 		visible: latencies{183 * time.Millisecond, 121 * time.Millisecond},
 		trouble: "The store of points is not available",
-		graph:   graphStatus{nodes: 312, edges: 1188, changes: 1540},
+		nodes:   312, edges: 1188, changes: 1540,
 	}
 	for i := range maxHistory {
 		v.cpu = append(v.cpu, float64(i%23)*4)
@@ -136,10 +136,10 @@ func TestQuantitiesAreShort(t *testing.T) {
 		"4.2s":      duration(4210 * time.Millisecond),
 		"3m5s":      duration(3*time.Minute + 5*time.Second),
 		"26h3m0s":   duration(26*time.Hour + 3*time.Minute),
-		"0":         thousands(0),
-		"999":       thousands(999),
-		"1,000":     thousands(1000),
-		"1,234,567": thousands(1234567),
+		"0":         english.Sprint(0),
+		"999":       english.Sprint(999),
+		"1,000":     english.Sprint(1000),
+		"1,234,567": english.Sprint(1234567),
 		"45 °C":     quantity(45.2, "celsius"),
 		"41.2 %":    quantity(41.23, "percent"),
 		"14.2 GiB":  quantity(14.2*(1<<30), "bytes"),

@@ -1,6 +1,7 @@
 package hostgraph
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,23 +25,11 @@ const (
 	maxText = 400 // characters of a name or a path
 )
 
-// HostOwner returns the owner of a machine's part of a graph.
-func HostOwner(host string) string { return "livegraph-demo " + host }
-
-// WeatherOwner is the owner of the weather stations. It is the same for all machines.
-const WeatherOwner = "livegraph-demo weather"
-
-// KeyOfSource returns the key of the node that a source of the machine belongs to, by the source's kind.
+// KeyOfSource returns the key of the node that a source of the machine belongs to, by the source's kind. Load,
+// temperatures and processes belong to the machine.
 func KeyOfSource(kind string) string {
-	switch kind {
-	case "cpu":
-		return "processor"
-	case "memory", "network":
-		return kind
-	case "disk":
-		return "storage"
-	}
-	return MachineKey // load, temperatures, processes
+	parts := map[string]string{"cpu": "processor", "memory": "memory", "network": "network", "disk": "storage"}
+	return cmp.Or(parts[kind], MachineKey)
 }
 
 // stateBuilder builds a state.
@@ -55,8 +44,7 @@ type stateBuilder struct {
 func (d *stateBuilder) add(key, name, entityType, subject string, facts []string, properties map[string]any) {
 	key = output.Printable(key)
 	d.keys[key] = true
-	facts = slices.DeleteFunc(facts, func(fact string) bool { return fact == "" })
-	if len(facts) > 0 {
+	if facts = slices.DeleteFunc(facts, func(fact string) bool { return fact == "" }); len(facts) > 0 {
 		subject += ": " + strings.Join(facts, "; ")
 	}
 	n := Node{
@@ -67,10 +55,9 @@ func (d *stateBuilder) add(key, name, entityType, subject string, facts []string
 		if text, ok := value.(string); ok {
 			value = machine.CleanText(text, maxText)
 		}
-		if value == "" {
-			value = nil
+		if n.Properties[property] = value; value == "" {
+			n.Properties[property] = nil
 		}
-		n.Properties[property] = value
 	}
 	n.Properties["kind"], _, _ = strings.Cut(key, "/")
 	d.state.Nodes = append(d.state.Nodes, n)
@@ -100,15 +87,23 @@ func Host(host string, i *machine.Inventory) State {
 	return d.state
 }
 
+// fact returns a fact about a value, "" if the value is not known.
+func fact(text, value string) string {
+	if value == "" {
+		return ""
+	}
+	return text + value
+}
+
 func (d *stateBuilder) machine(i *machine.Inventory) {
-	h := i.Host
+	h, guestOf := i.Host, ""
 	system := strings.TrimSpace(h.Platform + " " + h.PlatformVersion)
-	guest := ""
-	if h.VirtualizationRole == "guest" && h.VirtualizationSystem != "" {
-		guest = "a guest of " + h.VirtualizationSystem
+	if h.VirtualizationRole == "guest" {
+		guestOf = h.VirtualizationSystem
 	}
 	d.add(MachineKey, d.host, object, "Computer "+d.host, []string{
-		system, h.KernelArch, plural.Count(len(i.Cores), "processor core"), machine.Size(i.Memory) + " of memory", guest,
+		system, h.KernelArch, plural.Count(len(i.Cores), "processor core"), machine.Size(i.Memory) + " of memory",
+		fact("a guest of ", guestOf),
 		"it measures itself: load, processor, memory, disks, network and processes are live data of this workspace",
 	}, map[string]any{"system": h.OS, "distribution": system, "kernel": h.KernelVersion, "architecture": h.KernelArch})
 	model := ""
@@ -127,23 +122,22 @@ func (d *stateBuilder) machine(i *machine.Inventory) {
 }
 
 func (d *stateBuilder) storage(i *machine.Inventory) {
-	count := plural.Count(len(i.Mounts), "file system")
-	d.part("storage", MachineKey, "Storage", "Disks and file systems", []string{count}, nil)
-	devices := map[string]string{}                             // key by name
+	d.part("storage", MachineKey, "Storage", "Disks and file systems",
+		[]string{plural.Count(len(i.Mounts), "file system")}, nil)
 	for _, name := range slices.Sorted(maps.Keys(i.Devices)) { // a disk precedes its partitions
 		kind, parent, title := "disk", "storage", "Disk "
 		if disk := i.Devices[name]; disk != "" {
-			kind, parent, title = "partition", devices[disk], "Partition "
+			kind, parent, title = "partition", "disk/"+disk, "Partition "
 		}
-		devices[name] = kind + "/" + name
-		d.part(devices[name], parent, title+name, title+name, nil, map[string]any{"device": name})
+		d.part(kind+"/"+name, parent, title+name, title+name, nil, map[string]any{"device": name})
 	}
 	for _, m := range i.Mounts {
 		key, used := "file-system/"+m.Path, int(m.UsedPercent)
 		d.part(key, "storage", "File system "+m.Path, "File system mounted at "+m.Path,
 			[]string{m.Fstype, machine.Size(m.Total), fullness(used)},
 			map[string]any{"path": m.Path, "type": m.Fstype, "device": m.Device, "bytes": m.Total, "usedPercent": used})
-		d.relate(key, "stored_on", devices[m.Device])
+		d.relate(key, "stored_on", "disk/"+m.Device)
+		d.relate(key, "stored_on", "partition/"+m.Device) // it is one of the two
 	}
 }
 
@@ -159,8 +153,8 @@ func fullness(percent int) string {
 }
 
 func (d *stateBuilder) network(i *machine.Inventory) {
-	count := plural.Count(len(i.Interfaces), "interface")
-	d.part("network", MachineKey, "Network", "Network interfaces", []string{count}, nil)
+	d.part("network", MachineKey, "Network", "Network interfaces",
+		[]string{plural.Count(len(i.Interfaces), "interface")}, nil)
 	for _, n := range i.Interfaces {
 		addresses := make([]string, len(n.Addrs))
 		for i, a := range n.Addrs {
@@ -191,8 +185,12 @@ func (d *stateBuilder) processes(running []*machine.Process) {
 		// The pid alone is not unique: an earlier process may have had it.
 		byPID[p.PID] = fmt.Sprintf("process/%d/%d", p.PID, p.Started.Unix())
 		d.add(byPID[p.PID], fmt.Sprintf("%s %d", p.Name, p.PID), "process",
-			fmt.Sprintf("Running process %d on %s, an instance of %s", p.PID, d.host, p.Program), processFacts(p),
-			map[string]any{
+			fmt.Sprintf("Running process %d on %s, an instance of %s", p.PID, d.host, p.Program), []string{
+				about(p.Program), fact("started by user ", p.User),
+				map[bool]string{true: "it talks over the network with other machines"}[p.Network],
+				fact("it waits for connections at port ", strings.Trim(fmt.Sprint(p.Ports), "[]")),
+				fact("it has files open on ", strings.Join(p.Mounts, ", ")),
+			}, map[string]any{
 				"pid": p.PID, "program": p.Program, "user": p.User, "executable": p.Executable, "ports": slices.Clip(p.Ports),
 				"startedAt": p.Started.Format(time.RFC3339),
 			})
@@ -214,23 +212,6 @@ func (d *stateBuilder) processes(running []*machine.Process) {
 	}
 }
 
-func processFacts(p *machine.Process) []string {
-	facts := []string{about(p.Program)}
-	if p.User != "" {
-		facts = append(facts, "started by user "+p.User)
-	}
-	if p.Network {
-		facts = append(facts, "it talks over the network with other machines")
-	}
-	if len(p.Ports) > 0 {
-		facts = append(facts, "it waits for connections at port "+strings.Trim(fmt.Sprint(p.Ports), "[]"))
-	}
-	if len(p.Mounts) > 0 {
-		facts = append(facts, "it has files open on "+strings.Join(p.Mounts, ", "))
-	}
-	return facts
-}
-
 // Weather returns the desired state of the weather stations.
 func Weather(stations []weather.Station) State {
 	d := &stateBuilder{keys: map[string]bool{}}
@@ -247,3 +228,36 @@ func Weather(stations []weather.Station) State {
 
 // StationKey returns the key of the node that the source of a weather station belongs to.
 func StationKey(place string) string { return "weather-station/" + place }
+
+// about returns a description of a well-known program with words that users may search for, or "". It ignores a version
+// at the end of the name: python3.11 is python.
+func about(program string) string {
+	program = strings.TrimRight(program, "0123456789.-*")
+	for _, line := range wellKnown {
+		if names, text, _ := strings.Cut(line, ": "); slices.Contains(strings.Fields(names), program) {
+			return text
+		}
+	}
+	return ""
+}
+
+var wellKnown = []string{
+	"apache httpd caddy nginx: web server",
+	"haproxy envoy traefik: load balancer and reverse proxy",
+	"postgres: PostgreSQL, a relational database server",
+	"mysqld mariadbd: relational database server",
+	"clickhouse clickhouse-serv: ClickHouse, an analytical database server",
+	"redis-server valkey-server: in-memory key-value store that speaks Redis' protocol",
+	"milvus milvus-lite: Milvus, a vector database",
+	"etcd: distributed key-value store",
+	"prometheus influxd: time series database",
+	"livegraph: Livegraph, a graph and live-data service with search",
+	"java: Java virtual machine", "node deno bun: JavaScript runtime",
+	"python: Python interpreter", "ruby perl php: interpreter",
+	"go gopls compile link: Go toolchain", "gcc cc rustc cargo make: compiler or build tool",
+	"bash sh dash zsh fish: command shell", "tmux screen: terminal multiplexer", "vim nvim emacs code: text editor",
+	"ssh sshd: secure remote login",
+	"systemd init launchd: system and service manager", "cron crond: scheduler of recurring jobs",
+	"dockerd containerd containerd-shim podman runc: container engine", "kubelet: Kubernetes node agent",
+	"firefox chrome chromium safari: web browser", "git: version control", "kafka: Apache Kafka, a distributed log",
+}

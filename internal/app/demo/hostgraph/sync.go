@@ -1,6 +1,5 @@
-// Package hostgraph represents a machine as a part of a workspace's graph and keeps that part up to date, through the
-// public API. [Host] and [Weather] return the desired state for an inventory and for the weather stations; a [Syncer]
-// creates, updates and deletes the nodes and edges that differ.
+// Package hostgraph keeps a machine's part of a workspace's graph up to date, through the public API. [Host] and
+// [Weather] return its desired state; a [Syncer] creates, updates and deletes the nodes and edges that differ.
 //
 // A syncer owns the nodes and edges that carry its owner in the property managedBy and changes nothing else, neither
 // other nodes nor properties that it did not write. It finds its nodes by their key, so that a restart creates no copy.
@@ -18,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/app/client"
+	"github.com/livegraph/livegraph/internal/app/output"
 )
 
 const (
@@ -34,21 +34,15 @@ type State struct {
 	Edges []Edge // between Nodes
 }
 
-// Node is the desired state of a node.
+// Node is the desired state of a node. Its key identifies it and is not empty. Properties are strings, numbers,
+// booleans or lists of them; nil: absent.
 type Node struct {
-	Key         string // identifies it; not empty
-	Name        string
-	EntityType  string
-	Description string
-	// Properties are strings, numbers, booleans or lists of them; nil: absent.
-	Properties map[string]any
+	Key, Name, EntityType, Description string
+	Properties                         map[string]any
 }
 
-// Edge is a desired edge. There is at most one of a relation between two nodes.
-type Edge struct {
-	Source, Target string // keys
-	Relation       string
-}
+// Edge is a desired edge between the nodes of two keys. There is at most one of a relation.
+type Edge struct{ Source, Target, Relation string }
 
 // server is the part of the client that a syncer uses.
 type server interface {
@@ -81,8 +75,7 @@ func NewSyncer(s *client.Client, owner string) *Syncer { return &Syncer{server: 
 
 // Report is the result of a Sync.
 type Report struct {
-	Nodes, Edges int // that exist
-	Applied      int // commands
+	Nodes, Edges, Applied int // those that exist, and applied commands
 }
 
 // ID returns the id of the node with a key, "" if there is none.
@@ -93,8 +86,7 @@ func (s *Syncer) ID(key string) string {
 	return ""
 }
 
-// Sync makes the graph equal to the desired state. If it fails, or commands are refused, the changes until then remain
-// and the next Sync continues.
+// Sync makes the graph equal to the desired state. If it fails, its changes remain and the next Sync continues.
 func (s *Syncer) Sync(ctx context.Context, desired State) (r Report, err error) {
 	defer func() { r.Nodes, r.Edges = len(s.graph.nodes), len(s.graph.edges) }()
 	if time.Since(s.readAt) > readInterval {
@@ -107,15 +99,12 @@ func (s *Syncer) Sync(ctx context.Context, desired State) (r Report, err error) 
 	commands, next := s.diff(desired)
 	for batch := range slices.Chunk(commands, client.MaxBatch) {
 		answer, err := s.server.Batch(ctx, batch, false)
-		if err != nil {
-			return r, fmt.Errorf("writing the graph: %w", err)
-		}
 		for _, result := range answer.Results {
-			if result.Err == nil {
-				r.Applied++
-			} else {
+			if result.Err != nil {
 				err = result.Err
+				continue
 			}
+			r.Applied++
 		}
 		if err != nil {
 			return r, fmt.Errorf("writing the graph: %w", err)
@@ -150,8 +139,7 @@ func (s *Syncer) read(ctx context.Context) error {
 	return err
 }
 
-// diff returns the commands that make the graph equal to the desired state, and the graph after them. Deletions are
-// first, then nodes, then edges.
+// diff returns the commands that make the desired state: deletions, nodes, edges. It also returns the graph after them.
 func (s *Syncer) diff(desired State) (commands []client.Command, next graph) {
 	next = graph{map[string]client.Node{}, map[link]uuid.UUID{}}
 	var creations []client.Command
@@ -187,39 +175,35 @@ func (s *Syncer) diff(desired State) (commands []client.Command, next graph) {
 }
 
 // upsert returns a desired node as it will be, and the command that creates or updates it, or none if it is up to date.
-func (s *Syncer) upsert(n Node) (node client.Node, commands []client.Command) {
-	node, exists := s.graph.nodes[n.Key]
-	current := node.Properties
+func (s *Syncer) upsert(n Node) (client.Node, []client.Command) {
+	old, exists := s.graph.nodes[n.Key]
+	node := client.Node{ID: old.ID, Name: n.Name, EntityType: n.EntityType, Description: &n.Description}
 	patch := client.Properties{managedBy: encode(s.owner), keyName: encode(n.Key)}
 	for name, value := range n.Properties {
 		patch[name] = encode(value)
 	}
 	node.Properties = client.Properties{}
-	maps.Copy(node.Properties, current)
+	maps.Copy(node.Properties, old.Properties)
 	maps.Copy(node.Properties, patch)
 	maps.DeleteFunc(node.Properties, func(_ string, value jsontext.Value) bool { return string(value) == "null" })
-	same := node.Name == n.Name && node.EntityType == n.EntityType && node.Description != nil &&
-		*node.Description == n.Description && maps.EqualFunc(node.Properties, current, equalJSON)
-	if exists && same {
+	switch {
+	case !exists:
+		node.ID = uuid.New() // random, because the id of a deleted node cannot be used again
+		return node, []client.Command{{Type: client.CreateNode, Payload: client.NewNode{
+			ID: node.ID, Name: n.Name, EntityType: n.EntityType, Description: &n.Description, Properties: node.Properties,
+		}}}
+	case old.Name == n.Name && old.EntityType == n.EntityType && output.TextOr(old.Description, "") == n.Description &&
+		maps.EqualFunc(old.Properties, node.Properties, equalJSON):
 		return node, nil
 	}
-	node.Name, node.EntityType, node.Description = n.Name, n.EntityType, &n.Description
-	if exists {
-		return node, []client.Command{{Type: client.UpdateNode, Payload: client.NodePatch{
-			ID: node.ID, Name: &n.Name, EntityType: &n.EntityType, Description: &n.Description, Properties: patch,
-		}}}
-	}
-	node.ID = uuid.New() // random, because the id of a deleted node cannot be used again
-	return node, []client.Command{{Type: client.CreateNode, Payload: client.NewNode{
-		ID: node.ID, Name: n.Name, EntityType: n.EntityType, Description: &n.Description, Properties: node.Properties,
+	return node, []client.Command{{Type: client.UpdateNode, Payload: client.NodePatch{
+		ID: node.ID, Name: &n.Name, EntityType: &n.EntityType, Description: &n.Description, Properties: patch,
 	}}}
 }
 
-func textOf(value jsontext.Value) string {
-	var text string
-	if json.Unmarshal(value, &text) != nil {
-		return ""
-	}
+// textOf returns a string in JSON, "" for any other value.
+func textOf(value jsontext.Value) (text string) {
+	_ = json.Unmarshal(value, &text)
 	return text
 }
 

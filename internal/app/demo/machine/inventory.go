@@ -3,6 +3,9 @@ package machine
 import (
 	"cmp"
 	"context"
+	"errors"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,14 +16,16 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 	"github.com/shirou/gopsutil/v4/net"
 	"github.com/shirou/gopsutil/v4/process"
+	"golang.org/x/sync/singleflight"
 )
 
 const (
 	maxProcesses = 400
 	maxPorts     = 8 // of a process
-	// partsInterval is the time between two readings of the machine's parts and of the processes' connections, which are
-	// expensive.
+	// The machine's parts and the processes' connections are read every partsInterval, because that is expensive.
 	partsInterval = 30 * time.Second
+	// mountTimeout bounds the wait for the file systems: one that does not answer blocks its reader in the kernel.
+	mountTimeout = 500 * time.Millisecond
 )
 
 // Inventory lists the parts of a machine and its processes. What was never readable is absent.
@@ -36,13 +41,12 @@ type Inventory struct {
 
 // Process is a running program.
 type Process struct {
-	PID        int32
-	Parent     int32
-	Name       string
-	Program    string // the name that instances share, as in the samples' tag
-	User       string // "" if unknown
-	Executable string // path; "" if it may not be read
-	Started    time.Time
+	PID, Parent int32
+	Name        string
+	Program     string // the name that instances share, as in the samples' tag
+	User        string // "" if unknown
+	Executable  string // path; "" if it may not be read
+	Started     time.Time
 	// The connections of the process, as far as the system shows them. They are never removed.
 	Network bool     // with other machines
 	Ports   []uint32 // at which it waits for connections, sorted
@@ -53,7 +57,7 @@ type Process struct {
 type Surveyor struct {
 	minAge      time.Duration
 	mounts      mountReader
-	parts       Inventory // without processes
+	parts       Inventory // of the last survey
 	partsReadAt time.Time
 	known       map[int32]*Process
 }
@@ -63,18 +67,27 @@ func NewSurveyor(minAge time.Duration) *Surveyor { return &Surveyor{minAge: minA
 
 // Survey creates an inventory, in some milliseconds. It returns an error if the processes cannot be read.
 func (s *Surveyor) Survey(ctx context.Context) (Inventory, error) {
-	listed, err := s.processes(ctx)
+	pids, err := process.PidsWithContext(ctx)
 	if err != nil {
 		return Inventory{}, err
 	}
+	var listed []*Process
+	known := make(map[int32]*Process, len(pids))
+	for _, pid := range pids {
+		if p := s.readProcess(ctx, &process.Process{Pid: pid}); p != nil {
+			known[pid] = p
+			if time.Since(p.Started) >= s.minAge {
+				listed = append(listed, p)
+			}
+		}
+	}
+	s.known, s.parts.Processes = known, oldest(listed)
 	if time.Since(s.partsReadAt) >= partsInterval {
 		s.readParts(ctx)
-		s.readConnections(ctx, listed)
+		s.readConnections(ctx)
 		s.partsReadAt = time.Now()
 	}
-	i := s.parts
-	i.Processes = listed
-	return i, nil
+	return s.parts, ctx.Err()
 }
 
 // readParts reads the parts of the machine. Those that cannot be read stay as they were read last.
@@ -107,28 +120,7 @@ func (s *Surveyor) readParts(ctx context.Context) {
 	}
 }
 
-// processes lists the processes from the age minAge on, at most maxProcesses: those that started later are left out.
-func (s *Surveyor) processes(ctx context.Context) (listed []*Process, err error) {
-	pids, err := process.PidsWithContext(ctx)
-	if err != nil {
-		return nil, err
-	}
-	known := make(map[int32]*Process, len(pids))
-	for _, pid := range pids {
-		p := s.readProcess(ctx, &process.Process{Pid: pid})
-		if p == nil {
-			continue
-		}
-		known[pid] = p
-		if time.Since(p.Started) >= s.minAge {
-			listed = append(listed, p)
-		}
-	}
-	s.known = known
-	return oldest(listed), ctx.Err()
-}
-
-// oldest returns at most maxProcesses processes.
+// oldest returns at most maxProcesses processes: those that started later are left out.
 func oldest(all []*Process) []*Process {
 	slices.SortFunc(all, func(a, b *Process) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.PID, b.PID))
@@ -136,19 +128,13 @@ func oldest(all []*Process) []*Process {
 	return all[:min(len(all), maxProcesses)]
 }
 
-// readProcess reads a process. It reads what does not change while the process runs only once. It returns nil for a
-// process that ended, that may not be read, or that has no command line: a kernel thread or a zombie.
+// readProcess reads a process, what does not change only once. It returns nil for a process that ended, that may not be
+// read, or that has no command line: a kernel thread or a zombie.
 func (s *Surveyor) readProcess(ctx context.Context, proc *process.Process) *Process {
-	line, err := proc.CmdlineWithContext(ctx)
-	if err != nil || line == "" {
-		return nil
-	}
-	created, err := proc.CreateTimeWithContext(ctx)
-	if err != nil {
-		return nil
-	}
-	name, err := proc.NameWithContext(ctx)
-	if err != nil {
+	line, lineErr := proc.CmdlineWithContext(ctx)
+	created, createdErr := proc.CreateTimeWithContext(ctx)
+	name, nameErr := proc.NameWithContext(ctx)
+	if line == "" || errors.Join(lineErr, createdErr, nameErr) != nil {
 		return nil
 	}
 	started := time.UnixMilli(created).UTC().Truncate(time.Second)
@@ -165,25 +151,21 @@ func (s *Surveyor) readProcess(ctx context.Context, proc *process.Process) *Proc
 	return p
 }
 
-// readConnections reads the sockets and open files of the listed processes, as far as the system shows them.
-func (s *Surveyor) readConnections(ctx context.Context, listed []*Process) {
+// readConnections reads the sockets and open files of the processes, as far as the system shows them.
+func (s *Surveyor) readConnections(ctx context.Context) {
 	sockets, _ := net.ConnectionsWithContext(ctx, "tcp")
 	for _, c := range sockets {
-		p := s.known[c.Pid]
-		if p == nil {
-			continue
-		}
-		switch c.Status {
-		case "LISTEN":
+		switch p := s.known[c.Pid]; {
+		case p != nil && c.Status == "LISTEN":
 			p.Network = p.Network || !loopback(c.Laddr.IP)
 			if len(p.Ports) < maxPorts {
 				p.Ports = insert(p.Ports, c.Laddr.Port)
 			}
-		case "ESTABLISHED":
+		case p != nil && c.Status == "ESTABLISHED":
 			p.Network = p.Network || !loopback(c.Raddr.IP)
 		}
 	}
-	for _, p := range listed {
+	for _, p := range s.parts.Processes {
 		files, _ := (&process.Process{Pid: p.PID}).OpenFilesWithContext(ctx)
 		for _, file := range files {
 			if path := mountOf(file.Path, s.parts.Mounts); path != "" {
@@ -195,28 +177,86 @@ func (s *Surveyor) readConnections(ctx context.Context, listed []*Process) {
 
 // insert returns a sorted list with the value.
 func insert[T cmp.Ordered](sorted []T, value T) []T {
-	i, found := slices.BinarySearch(sorted, value)
-	if found {
-		return sorted
-	}
-	return slices.Insert(sorted, i, value)
+	sorted = append(sorted, value)
+	slices.Sort(sorted)
+	return slices.Compact(sorted)
 }
 
 func loopback(address string) bool {
 	return strings.HasPrefix(address, "127.") || address == "::1" || strings.HasPrefix(address, "::ffff:127.")
 }
 
-// mountOf returns the path of the file system that a file is on; "" for a pipe, a socket or a device.
+var (
+	notOnDisk   = regexp.MustCompile(`^([^/]|/(dev|proc|sys)/|/memfd:)`) // pipes, sockets and devices
+	virtualDisk = regexp.MustCompile(`^(loop|ram|zram|sr|fd)`)
+)
+
+// mountOf returns the path of the file system that a file is on, "" for none. Nested mounts are later in the list.
 func mountOf(file string, mounts []Mount) (path string) {
-	for _, prefix := range []string{"/dev/", "/proc/", "/sys/", "/memfd:"} {
-		if !strings.HasPrefix(file, "/") || strings.HasPrefix(file, prefix) {
-			return ""
-		}
-	}
 	for _, m := range mounts {
-		if folder := strings.TrimSuffix(m.Path, "/") + "/"; strings.HasPrefix(file+"/", folder) && len(m.Path) > len(path) {
+		if strings.HasPrefix(file+"/", strings.TrimSuffix(m.Path, "/")+"/") && !notOnDisk.MatchString(file) {
 			path = m.Path
 		}
 	}
 	return path
+}
+
+// Mount is a mounted file system and how full it is.
+type Mount struct {
+	disk.UsageStat
+	Device string
+}
+
+// mountReader reads the mounted file systems without being blocked by them.
+type mountReader struct{ readings singleflight.Group }
+
+// read waits at most mountTimeout. It does not start another reading before the last one ended.
+func (r *mountReader) read(ctx context.Context) ([]Mount, error) {
+	select {
+	case result := <-r.readings.DoChan("", func() (any, error) { return readMounts(context.WithoutCancel(ctx)) }):
+		mounts, _ := result.Val.([]Mount)
+		return mounts, result.Err
+	case <-time.After(mountTimeout):
+		return nil, errors.New("a file system does not answer")
+	}
+}
+
+// readMounts returns the root and one mount for each other device. It omits files that container engines mount, and
+// images, which are always full.
+func readMounts(ctx context.Context) (mounts []Mount, err error) {
+	partitions, err := disk.PartitionsWithContext(ctx, false)
+	if !slices.ContainsFunc(partitions, func(p disk.PartitionStat) bool { return p.Mountpoint == "/" }) {
+		partitions = append(partitions, disk.PartitionStat{Mountpoint: "/", Device: "/"})
+	}
+	slices.SortStableFunc(partitions, func(a, b disk.PartitionStat) int {
+		return cmp.Or(cmp.Compare(len(a.Mountpoint), len(b.Mountpoint)), cmp.Compare(a.Mountpoint, b.Mountpoint))
+	})
+	devices := map[string]bool{}
+	for _, p := range partitions {
+		info, statErr := os.Stat(p.Mountpoint)
+		image := p.Fstype == "squashfs" || p.Fstype == "iso9660"
+		if devices[p.Device] || image || statErr != nil || !info.IsDir() {
+			continue
+		}
+		if usage, err := disk.UsageWithContext(ctx, p.Mountpoint); err == nil && usage.Total > 0 {
+			devices[p.Device] = true
+			usage.Fstype = cmp.Or(p.Fstype, usage.Fstype)
+			mounts = append(mounts, Mount{*usage, strings.TrimPrefix(p.Device, "/dev/")})
+		}
+	}
+	return mounts, err
+}
+
+// parentDisk returns the disk of a partition, the device itself if it is not a real disk, or "" for a disk.
+func parentDisk[T any](device string, all map[string]T) string {
+	if virtualDisk.MatchString(device) {
+		return device
+	}
+	base := strings.TrimRight(device, "0123456789")
+	for _, disk := range []string{base, strings.TrimSuffix(base, "p")} { // sda1; nvme0n1p1
+		if _, ok := all[disk]; ok && disk != device {
+			return disk
+		}
+	}
+	return ""
 }

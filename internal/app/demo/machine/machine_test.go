@@ -182,14 +182,15 @@ func TestAMachineWithoutProcIsLoggedOnceAndDoesNotFail(t *testing.T) {
 
 func TestASlowCollectorPauses(t *testing.T) {
 	calls := 0
-	slow := newCollector("slow", "slow", func(_ context.Context, into *readings) error {
+	slow := &collector{kind: "slow", text: "slow", read: func(_ context.Context, into *collector) error {
 		calls++
 		time.Sleep(100 * time.Millisecond)
 		into.add("v", "", "", float64(calls))
 		into.add("nonsense", "", "", math.NaN())
 		return nil
-	})
-	s := newSampler("here", func(string) {}, []*collector{slow, newCollector("memory", "memory", readMemory)})
+	}}
+	s := NewSampler("here", func(string) {})
+	s.collectors = []*collector{slow, {kind: "memory", text: "memory", read: readMemory}}
 	first := time.Unix(1000, 0)
 	measured := valuesOf(s.Sample(t.Context(), first), "slow", "v")
 	require.Len(t, measured, 1)

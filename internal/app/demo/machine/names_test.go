@@ -55,8 +55,8 @@ func TestInterfacesOfContainersAreOneSeries(t *testing.T) {
 	require.Equal(t, "bridge0", interfaceName("bridge0"))
 }
 
-func newReadings() *readings {
-	r := &readings{keys: map[string]bool{}}
+func newReadings() *collector {
+	r := &collector{}
 	r.begin(time.Unix(100, 0))
 	return r
 }

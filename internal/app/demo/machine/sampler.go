@@ -1,18 +1,23 @@
 // Package machine measures the machine it runs on. A [Sampler] reads processor, memory, load, disks, network,
-// temperatures and the busiest processes as Livegraph sources named <host>/cpu, <host>/memory and so on. A
-// [Surveyor] lists what the machine consists of and what runs on it as an [Inventory].
+// temperatures and the busiest processes as Livegraph sources. A [Surveyor] lists what the machine consists of and what
+// runs on it as an [Inventory].
 //
 // What a machine does not have (a container without sensors) is reported once and left out. The number of series is
 // bounded: names that the machine creates as it runs are folded into stable ones.
 package machine
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"os"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/livegraph/livegraph/internal/app/client"
+	"github.com/livegraph/livegraph/internal/app/output"
 )
 
 const (
@@ -22,53 +27,52 @@ const (
 	// maxKeys bounds the number of values of a source's tag; further ones are summed as "other".
 	maxKeys = 300
 	other   = "other"
+	maxName = 64 // characters
 )
 
 // collector measures one source.
 type collector struct {
 	kind, text string
 	metrics    []client.Metric
-	read       func(ctx context.Context, into *readings) error
+	read       func(ctx context.Context, c *collector) error // adds the values of a round
 
-	readings  readings
-	notBefore time.Time // the next call of read
+	notBefore        time.Time // the next round
+	values           map[series]float64
+	keys             map[string]bool    // of all rounds
+	before, counters map[string]float64 // of the last round and of this one
+	last, now        time.Time
 }
 
 // series identifies a value within a source. Without a tag, tag and key are "".
 type series struct{ metric, tag, key string }
 
-// readings are the values of one round of a collector, and its state between rounds.
-type readings struct {
-	values           map[series]float64
-	keys             map[string]bool
-	before, counters map[string]float64
-	last, now        time.Time
-}
-
-func (r *readings) begin(now time.Time) {
-	r.values = map[series]float64{}
-	r.before, r.counters, r.last, r.now = r.counters, map[string]float64{}, r.now, now
+func (c *collector) begin(now time.Time) {
+	if c.keys == nil {
+		c.keys = map[string]bool{}
+	}
+	c.values = map[series]float64{}
+	c.before, c.counters, c.last, c.now = c.counters, map[string]float64{}, c.now, now
 }
 
 // add adds a value to a series. It sums the values of one series.
-func (r *readings) add(metric, tag, key string, value float64) {
+func (c *collector) add(metric, tag, key string, value float64) {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return // the server would refuse the point
 	}
-	if !r.keys[key] && len(r.keys) >= maxKeys {
+	if !c.keys[key] && len(c.keys) >= maxKeys {
 		key = other
 	}
-	r.keys[key] = true
-	r.values[series{metric, tag, key}] += value
+	c.keys[key] = true
+	c.values[series{metric, tag, key}] += value
 }
 
 // rate adds a counter's growth per second, scaled. The first round, a new counter and one that was reset add nothing.
-func (r *readings) rate(metric, tag, key, counter string, value, scale float64) {
+func (c *collector) rate(metric, tag, key, counter string, value, scale float64) {
 	counter += "\x00" + metric
-	r.counters[counter] = value
-	elapsed := r.now.Sub(r.last).Seconds()
-	if before, ok := r.before[counter]; ok && value >= before && elapsed > 0 {
-		r.add(metric, tag, key, (value-before)/elapsed*scale)
+	c.counters[counter] = value
+	elapsed := c.now.Sub(c.last).Seconds()
+	if before, ok := c.before[counter]; ok && value >= before && elapsed > 0 {
+		c.add(metric, tag, key, (value-before)/elapsed*scale)
 	}
 }
 
@@ -80,25 +84,19 @@ type Sampler struct {
 	noticed    map[string]bool
 }
 
-// NewSampler creates a sampler for a host's name, see [HostName]. It calls notice once for each thing that cannot be
-// measured.
+// NewSampler creates a sampler for a host's name. It calls notice once for each thing that cannot be measured.
 func NewSampler(host string, notice func(string)) *Sampler {
-	return newSampler(host, notice, collectors())
-}
-
-func newSampler(host string, notice func(string), from []*collector) *Sampler {
-	return &Sampler{host: host, collectors: from, notice: notice, noticed: map[string]bool{}}
+	return &Sampler{host: host, collectors: collectors(), notice: notice, noticed: map[string]bool{}}
 }
 
 // Sources describes all sources that points may belong to, in the order of display. The tag kind of a source is cpu,
 // memory, load, disk, network, temperature or processes; its name is <host>/<kind>.
-func (s *Sampler) Sources() []client.Source {
-	sources := make([]client.Source, len(s.collectors))
-	for i, c := range s.collectors {
-		sources[i] = client.Source{
+func (s *Sampler) Sources() (sources []client.Source) {
+	for _, c := range s.collectors {
+		sources = append(sources, client.Source{
 			Name: s.host + "/" + c.kind, Description: c.text, Metrics: c.metrics,
 			Tags: map[string]string{"host": s.host, "kind": c.kind},
-		}
+		})
 	}
 	return sources
 }
@@ -110,36 +108,72 @@ func (s *Sampler) Sample(ctx context.Context, at time.Time) (points []client.Poi
 		if began.Before(c.notBefore) {
 			continue
 		}
-		c.readings.begin(began)
-		if err := c.read(ctx, &c.readings); err != nil {
-			s.report(c.kind + ": not measured here: " + err.Error())
+		c.begin(began)
+		if err := c.read(ctx, c); err != nil {
+			text := c.kind + ": not measured here: " + err.Error()
+			if !s.noticed[text] && len(s.noticed) < maxKeys {
+				s.noticed[text] = true
+				s.notice(text)
+			}
 		}
 		c.notBefore = time.Now().Add(min(pauseFactor*time.Since(began), maxPause))
-		for series, value := range c.readings.values {
-			point := client.Point{
-				Source: s.host + "/" + c.kind, Metric: series.metric, Timestamp: at.UnixMilli(), Value: value,
+		for id, value := range c.values {
+			p := client.Point{Source: s.host + "/" + c.kind, Metric: id.metric, Timestamp: at.UnixMilli(), Value: value}
+			if id.tag != "" {
+				p.Tags = map[string]string{id.tag: id.key}
 			}
-			if series.tag != "" {
-				point.Tags = map[string]string{series.tag: series.key}
-			}
-			points = append(points, point)
+			points = append(points, p)
 		}
 	}
 	return points
 }
 
-func (s *Sampler) report(text string) {
-	if !s.noticed[text] && len(s.noticed) < maxKeys {
-		s.noticed[text] = true
-		s.notice(text)
-	}
-}
-
 // HostName returns this machine's name as used in the names of its sources.
 func HostName() string {
-	name, err := os.Hostname()
-	if err != nil || name == "" {
-		return "localhost"
+	name, _ := os.Hostname() // "" if it is unknown
+	return cleanName(cmp.Or(name, "localhost"))
+}
+
+// cleanName returns a name fit to be a tag: valid UTF-8, printable, trimmed, at most 64 characters, never empty.
+func cleanName(name string) string { return cmp.Or(CleanText(name, maxName), "unnamed") }
+
+// CleanText returns the text printable, trimmed and at most limit characters long.
+func CleanText(text string, limit int) string {
+	return strings.TrimSpace(fmt.Sprintf("%.*s", limit, output.Printable(strings.TrimSpace(text))))
+}
+
+// longNumber is a number that is an id (a pid, a port) and not a part of a name, as in python3.11 or x264.
+var longNumber = regexp.MustCompile(`[0-9]{4,}`)
+
+// programName returns the name that the instances of a program share: kernel threads lose what follows the slash
+// (kworker/0:1-events is kworker), and long numbers become a star (worker-18231 is worker-*).
+func programName(command string) string {
+	name := cleanName(command)
+	if cut := strings.IndexByte(name, '/'); cut > 0 {
+		name = name[:cut]
+	}
+	return longNumber.ReplaceAllString(name, "*")
+}
+
+// interfaceName returns the series name of a network interface. Those that container engines create and remove, each
+// time under a new name, are summed by prefix.
+func interfaceName(name string) string {
+	for _, prefix := range []string{"veth", "br-", "cali", "cni", "flannel", "lxc", "tap", "vnet", "ifb"} {
+		if strings.HasPrefix(name, prefix) {
+			return strings.TrimSuffix(prefix, "-") + "*"
+		}
 	}
 	return cleanName(name)
+}
+
+// Size returns bytes with a binary prefix.
+func Size[N uint64 | float64](bytes N) string {
+	value, unit := float64(bytes), "B"
+	for _, next := range []string{"KiB", "MiB", "GiB", "TiB", "PiB"} {
+		if value < 1024 {
+			break
+		}
+		value, unit = value/1024, next
+	}
+	return fmt.Sprintf("%.4g %s", value, unit)
 }

@@ -1,11 +1,10 @@
 // Package weather contains a public set of measurements for the demo's history: the daily weather of Seattle and New
-// York from 2012 to 2015, 2,922 days with four measurements and a word each.
-//
-// The measurements are of NOAA's daily climatology (GHCN-Daily), in the public domain; weather.csv is the file of the
-// npm package vega-datasets, byte for byte. SOURCE.md names its origin and terms.
+// York from 2012 to 2015, by NOAA (GHCN-Daily), in the public domain. weather.csv is the file of the npm package
+// vega-datasets, byte for byte. SOURCE.md names its origin and terms.
 package weather
 
 import (
+	"cmp"
 	_ "embed" // the measurements
 	"encoding/csv"
 	"fmt"
@@ -33,14 +32,12 @@ type Station struct {
 
 // metrics are the columns of the file, after place and date. The package documents wind in km/h; its own script and a
 // comparison with another set (hourly wind at the New York airport in 2013, mean difference 0.1) show m/s.
-func metrics() []client.Metric {
-	return []client.Metric{
-		{Name: "precipitation", Unit: "mm", Description: "Rain and melted snow of the day"},
-		{Name: "temp_max", Unit: "celsius", Description: "Highest temperature of the day"},
-		{Name: "temp_min", Unit: "celsius", Description: "Lowest temperature of the day"},
-		{Name: "wind", Unit: "m/s", Description: "Average wind speed of the day"},
-		{Name: "weather", Description: "The day in a word: drizzle, fog, rain, snow or sun, as the package derives it"},
-	}
+var metrics = []client.Metric{
+	{Name: "precipitation", Unit: "mm", Description: "Rain and melted snow of the day"},
+	{Name: "temp_max", Unit: "celsius", Description: "Highest temperature of the day"},
+	{Name: "temp_min", Unit: "celsius", Description: "Lowest temperature of the day"},
+	{Name: "wind", Unit: "m/s", Description: "Average wind speed of the day"},
+	{Name: "weather", Description: "The day in a word: drizzle, fog, rain, snow or sun, as the package derives it"},
 }
 
 // Stations returns each place with its days in ascending order.
@@ -61,36 +58,26 @@ func Stations() (stations []Station, err error) {
 }
 
 func newStation(place string) Station {
-	s := Station{Place: place, Source: client.Source{
+	return Station{Place: place, Series: make([]client.Series, len(metrics)), Source: client.Source{
 		Name: "weather/" + strings.ReplaceAll(strings.ToLower(place), " ", "-"),
 		Description: "Daily weather of " + place + ", 2012 to 2015, measured by NOAA (GHCN-Daily, public domain); " +
 			"from the npm package " + Package,
-		Tags: map[string]string{"dataset": "weather", "place": place}, IntervalSeconds: 24 * 60 * 60, Metrics: metrics(),
+		Tags: map[string]string{"dataset": "weather", "place": place}, IntervalSeconds: 24 * 60 * 60, Metrics: metrics,
 	}}
-	for _, m := range s.Source.Metrics {
-		s.Series = append(s.Series, client.Series{Metric: m.Name})
-	}
-	return s
 }
 
 func (s *Station) add(record []string) error {
 	day, err := time.Parse(time.DateOnly, record[0])
-	if err != nil {
-		return err
-	}
 	s.Days = append(s.Days, day)
-	for i, m := range s.Source.Metrics {
-		series, text := &s.Series[i], record[1+i]
-		series.Timestamps = append(series.Timestamps, day.UnixMilli())
-		if m.Unit == "" {
+	for i, text := range record[1:] {
+		series := &s.Series[i]
+		series.Metric, series.Timestamps = metrics[i].Name, append(series.Timestamps, day.UnixMilli())
+		if metrics[i].Unit == "" {
 			series.Strings = append(series.Strings, text)
 			continue
 		}
-		value, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return err
-		}
-		series.Numbers = append(series.Numbers, value)
+		value, numberErr := strconv.ParseFloat(text, 64)
+		series.Numbers, err = append(series.Numbers, value), cmp.Or(err, numberErr)
 	}
-	return nil
+	return err
 }

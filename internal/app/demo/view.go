@@ -3,12 +3,16 @@ package demo
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/term"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
@@ -23,41 +27,37 @@ const (
 	cellWidth     = 36  // of a value or a program
 	cellGap       = 4
 	maxProgramRow = 5
+	linesInterval = 10 * time.Second // between two lines if the view is not drawn in place
 )
+
+// english formats counts with commas.
+var english = message.NewPrinter(language.English)
 
 // status is what the demo has done so far and what was measured last.
 type status struct {
-	address  string
-	up       time.Duration
-	sent     int64 // points
-	waiting  int64 // points that were measured and not sent yet
-	rejected int64
-	dropped  int64
-	ingest   latencies // of requests
-	visible  latencies // after the answer to an ingest
-	trouble  string    // "" when all is well
-	values   [][]value // of each of the headlines
-	programs []program // busiest first
-	cpu      []float64 // percent, oldest first
-	graph    graphStatus
+	address                          string
+	up                               time.Duration
+	sent, waiting, rejected, dropped int       // points; those that wait were measured and not sent yet
+	ingest                           latencies // of requests
+	visible                          latencies // after the answer to an ingest
+	trouble                          string    // "" when all is well
+	values                           [][]value // of each of the headlines
+	programs                         []program // busiest first
+	cpu                              []float64 // percent, oldest first
+	nodes, edges, changes            int       // of the graph; changes by this demo
+
+	host   string            // the machine's node; "": not in the graph yet
+	nodeOf map[string]string // node by the name of the source that belongs to it
 }
 
 type value struct {
-	label  string
-	unit   string
-	number float64
+	label, unit string
+	number      float64
 }
 
 type program struct {
 	name     string
 	cpu, rss float64
-}
-
-type graphStatus struct {
-	host         string // the machine's node; "": not in the graph yet
-	nodes, edges int
-	changes      int               // by this demo
-	nodeOf       map[string]string // node by the name of the source that belongs to it
 }
 
 // latencies are the last measured durations.
@@ -70,6 +70,14 @@ func (l *latencies) add(d time.Duration) {
 
 // p95 returns the 95th percentile, by nearest rank. There must be a duration.
 func (l latencies) p95() time.Duration { return slices.Sorted(slices.Values(l))[(len(l)*95+99)/100-1] }
+
+// text returns the last duration, described by what, and the percentile.
+func (l latencies) text(what string) string {
+	if len(l) == 0 {
+		return "not measured yet"
+	}
+	return duration(l[len(l)-1]) + what + "   " + duration(l.p95()) + " p95"
+}
 
 // headlines lists what the view shows, in its order. %s in a label is the tag's value.
 var headlines = []struct{ kind, metric, label, unit string }{
@@ -121,10 +129,8 @@ func (s *status) setLatest(round []client.Point) {
 func busiest(round []client.Point) []program {
 	programs := map[string]program{}
 	for _, point := range round {
-		name := point.Tags["process"]
-		p := programs[name]
-		p.name = name
-		switch point.Metric {
+		p := programs[point.Tags["process"]]
+		switch p.name = point.Tags["process"]; point.Metric {
 		case machine.ProcessCPU:
 			p.cpu = point.Value
 		case machine.ProcessRSS:
@@ -132,7 +138,7 @@ func busiest(round []client.Point) []program {
 		default:
 			continue
 		}
-		programs[name] = p
+		programs[p.name] = p
 	}
 	return slices.SortedFunc(maps.Values(programs), func(a, b program) int {
 		return cmp.Or(cmp.Compare(b.cpu, a.cpu), cmp.Compare(b.rss, a.rss), cmp.Compare(a.name, b.name))
@@ -143,21 +149,21 @@ func busiest(round []client.Point) []program {
 func (s *status) render(width, height int) []string {
 	title := "Livegraph demo  " + s.address + "  up " + duration(s.up) + "  (Ctrl-C ends it)"
 	lines := append([]string{title, ""}, s.table()...)
-	if len(s.values) > 0 {
-		var cells [][2]string
-		for _, v := range slices.Concat(s.values...) {
-			cells = append(cells, [2]string{v.label, quantity(v.number, v.unit)})
+	section := func(title string, cells [][2]string, limit int) {
+		if rows := grid(cells, width); len(rows) > 0 {
+			lines = append(append(lines, "", title), rows[:min(len(rows), limit)]...)
 		}
-		lines = append(append(lines, "", "latest values"), grid(cells, width)...)
 	}
-	if len(s.programs) > 0 {
-		var cells [][2]string
-		for _, p := range s.programs {
-			cells = append(cells, [2]string{p.name, fmt.Sprintf("%8s %9s", quantity(p.cpu, "percent"), machine.Size(p.rss))})
-		}
-		rows := grid(cells, width)
-		lines = append(append(lines, "", "busiest programs"), rows[:min(len(rows), maxProgramRow)]...)
+	var values, programs [][2]string
+	for _, v := range slices.Concat(s.values...) {
+		values = append(values, [2]string{v.label, quantity(v.number, v.unit)})
 	}
+	for _, p := range s.programs {
+		load := fmt.Sprintf("%8s %9s", quantity(p.cpu, "percent"), machine.Size(p.rss))
+		programs = append(programs, [2]string{p.name, load})
+	}
+	section("latest values", values, height)
+	section("busiest programs", programs, maxProgramRow)
 	lines = lines[:min(len(lines), height)]
 	for i, line := range lines {
 		lines[i] = fmt.Sprintf("%.*s", width, output.Printable(line))
@@ -167,45 +173,35 @@ func (s *status) render(width, height int) []string {
 
 // table returns the part above the values.
 func (s *status) table() (lines []string) {
-	row := func(label string, fields ...string) {
-		lines = append(lines, fmt.Sprintf("%-9s%s", label, strings.Join(fields, "   ")))
+	row := func(label, format string, args ...any) {
+		lines = append(lines, fmt.Sprintf("%-9s", label)+english.Sprintf(format, args...))
 	}
-	rate := float64(s.sent) / max(1, s.up.Seconds())
-	row("points", thousands(s.sent)+" sent", fmt.Sprintf("%.0f/s", rate), thousands(s.waiting)+" waiting",
-		thousands(s.rejected)+" rejected", thousands(s.dropped)+" dropped")
-	for _, l := range []struct {
-		label, what string
-		latencies
-	}{{"ingest", " now", s.ingest}, {"visible", " after the answer", s.visible}} {
-		if n := len(l.latencies); n > 0 {
-			row(l.label, duration(l.latencies[n-1])+l.what, duration(l.p95())+" p95")
-		} else {
-			row(l.label, "not measured yet")
-		}
-	}
-	if g := s.graph; g.nodes > 0 {
-		row("graph", thousands(g.nodes)+" nodes", thousands(g.edges)+" edges", thousands(g.changes)+" changes made")
+	row("points", "%d sent   %s/s   %d waiting   %d rejected   %d dropped", s.sent,
+		fmt.Sprintf("%.0f", float64(s.sent)/max(1, s.up.Seconds())), s.waiting, s.rejected, s.dropped)
+	row("ingest", "%s", s.ingest.text(" now"))
+	row("visible", "%s", s.visible.text(" after the answer"))
+	if s.nodes > 0 {
+		row("graph", "%d nodes   %d edges   %d changes made", s.nodes, s.edges, s.changes)
 	}
 	if n := len(s.cpu); n > 0 {
-		row("cpu", fmt.Sprintf("%7s  %s", quantity(s.cpu[n-1], "percent"), sparkline(s.cpu)))
+		row("cpu", "%7s  %s", quantity(s.cpu[n-1], "percent"), sparkline(s.cpu))
 	}
 	if s.trouble != "" {
-		row("trouble", s.trouble)
+		row("trouble", "%s", s.trouble)
 	}
 	return lines
 }
 
 // summary returns the status as one line.
 func (s *status) summary() string {
-	text := fmt.Sprintf("The demo ran for %s and sent %s points; %s were rejected, %s dropped, %s wait.",
-		duration(s.up), thousands(s.sent), thousands(s.rejected), thousands(s.dropped), thousands(s.waiting))
+	text := english.Sprintf("The demo ran for %s and sent %d points; %d were rejected, %d dropped, %d wait.",
+		duration(s.up), s.sent, s.rejected, s.dropped, s.waiting)
 	if len(s.visible) > 0 {
 		text += fmt.Sprintf(" Ingest is answered in %s (p95), and points are visible %s (p95) after the answer.",
 			duration(s.ingest.p95()), duration(s.visible.p95()))
 	}
-	if s.graph.nodes > 0 {
-		text += fmt.Sprintf(" The machine's graph has %s nodes and %s edges, of %s changes.", thousands(s.graph.nodes),
-			thousands(s.graph.edges), thousands(s.graph.changes))
+	if s.nodes > 0 {
+		text += english.Sprintf(" The machine's graph has %d nodes and %d edges, of %d changes.", s.nodes, s.edges, s.changes)
 	}
 	if s.trouble != "" {
 		text += " Last trouble: " + s.trouble + "."
@@ -232,10 +228,8 @@ func quantity(n float64, unit string) string {
 	switch unit {
 	case "percent":
 		return fmt.Sprintf("%.1f %%", n)
-	case "bytes":
-		return machine.Size(n)
-	case "bytes/s":
-		return machine.Size(n) + "/s"
+	case "bytes", "bytes/s":
+		return machine.Size(n) + strings.TrimPrefix(unit, "bytes")
 	case "celsius":
 		return fmt.Sprintf("%.0f °C", n)
 	}
@@ -252,11 +246,7 @@ func duration(d time.Duration) string {
 	return d.Round(100 * time.Microsecond).String()
 }
 
-// thousands returns a count with commas.
-func thousands[N int | int64](n N) string { return message.NewPrinter(language.English).Sprint(n) }
-
-// sparkline renders values, one per character, on a scale from zero to the highest value but at least 10, so that the
-// noise of an idle machine looks flat.
+// sparkline renders a character for each value, from zero to the highest one or 10, so that an idle machine looks flat.
 func sparkline(values []float64) string {
 	levels := []rune("▁▂▃▄▅▆▇█")
 	top := max(10, slices.Max(values))
@@ -265,4 +255,84 @@ func sparkline(values []float64) string {
 		line[i] = levels[min(max(int(v/top*float64(len(levels))), 0), len(levels)-1)]
 	}
 	return string(line)
+}
+
+// display shows the status, drawn in place below the notes, or as a line at times.
+type display struct {
+	out  io.Writer
+	size func() (width, height int) // of the terminal; nil: lines
+
+	mu      sync.Mutex
+	last    []string  // lines on the terminal
+	printed time.Time // last line
+	closed  bool
+}
+
+// newDisplay returns a display that draws in place on a terminal, unless plain is true.
+func newDisplay(out io.Writer, plain bool) *display {
+	d := &display{out: out, printed: time.Now()}
+	if file, ok := out.(*os.File); ok && output.IsTerminal(out) && !plain && os.Getenv("TERM") != "dumb" {
+		d.size = func() (int, int) {
+			width, height, _ := term.GetSize(int(file.Fd())) // not positive if it is not known
+			return cmp.Or(max(width, 0), 80), cmp.Or(max(height, 0), 24)
+		}
+	}
+	return d
+}
+
+// ANSI control sequences, ECMA-48 and DEC private modes.
+const (
+	hideCursor = "\x1b[?25l"
+	showCursor = "\x1b[?25h"
+	wrapOff    = "\x1b[?7l"
+	wrapOn     = "\x1b[?7h"
+	eraseBelow = "\r\x1b[J"
+)
+
+func (d *display) refresh(s *status) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.size != nil:
+		width, height := d.size()
+		d.draw("", s.render(width, height-1)) // the last line stays free for the cursor
+	case time.Since(d.printed) >= linesInterval:
+		d.printed = time.Now()
+		_, _ = io.WriteString(d.out, s.summary()+"\n")
+	}
+}
+
+// note prints a text that stays, without control characters.
+func (d *display) note(text string) {
+	rows := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i, row := range rows {
+		rows[i] = output.Printable(row) + "\n"
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if text = strings.Join(rows, ""); d.size != nil && !d.closed {
+		d.draw(text, d.last)
+		return
+	}
+	_, _ = io.WriteString(d.out, text)
+}
+
+// draw writes above over the old view and the view below it, in one write so that nothing flickers.
+func (d *display) draw(above string, view []string) {
+	up := ""
+	if len(d.last) > 0 {
+		up = fmt.Sprintf("\x1b[%dA", len(d.last))
+	}
+	d.last = view
+	_, _ = io.WriteString(d.out, hideCursor+up+eraseBelow+above+wrapOff+strings.Join(append(view, ""), "\n")+wrapOn)
+}
+
+// close leaves the last view and the cursor below it.
+func (d *display) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.size != nil && !d.closed {
+		d.closed = true
+		_, _ = io.WriteString(d.out, eraseBelow+showCursor)
+	}
 }
