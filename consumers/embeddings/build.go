@@ -184,7 +184,8 @@ func (k *indexManager) verify(ctx context.Context, index textindex.SearchIndex) 
 
 // makeLive makes the index the one that is searched. Postgres decides that. The alias is for
 // direct access to Milvus and is set again after a crash in between (see isLost). The old
-// collection is dropped when both are done.
+// collection is dropped when both are done. A batch that read the index while it was being built
+// may have left changes of a workspace to the build that was already past it; updateLive reads them.
 func (k *indexManager) makeLive(ctx context.Context, index textindex.SearchIndex) error {
 	if err := k.checkContext(ctx); err != nil {
 		return err
@@ -193,7 +194,7 @@ func (k *indexManager) makeLive(ctx context.Context, index textindex.SearchIndex
 		return err
 	}
 	k.logger.Info("a new search index is live", "model", index.Model.String(), "collection", index.Collection)
-	k.resumedID, k.suspectID = uuid.Nil, uuid.Nil
+	k.resumedID, k.suspectID, k.switchedID = uuid.Nil, uuid.Nil, index.ID
 	if err := k.deps.Vectors.SetAlias(ctx, k.cfg.Collections, index.Collection); err != nil {
 		return fmt.Errorf("naming the new search index: %w", err)
 	}

@@ -12,9 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/livegraph/livegraph/consumers/embeddings"
 	"github.com/livegraph/livegraph/internal/graph"
+	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
@@ -195,5 +197,28 @@ func TestACommitBeyondTheLogIsIgnored(t *testing.T) {
 
 	f.runConsumer(byEvents)
 	f.do(a, node("Second", "After."))
+	f.waitForConvergence(a)
+}
+
+// TestAChangeAtTheEndOfABuildIsIndexed creates a workspace and its first node after the build has
+// read all workspaces, and consumes the event before the index is live.
+func TestAChangeAtTheEndOfABuildIsIndexed(t *testing.T) {
+	f := newFixture(t)
+	f.config.BehindAfter = time.Hour
+	c := embeddings.New(embeddings.Deps{
+		Log: f.log, Graph: f.graph, Vectors: f.vectors, Embedder: f.embedder, Config: f.config, Logger: f.logger,
+	})
+	finish, err := c.BuildIndex(t.Context())
+	require.NoError(t, err)
+	a, created := f.newWorkspace(), node("Late", "Created while the index is verified.")
+	f.do(a, created)
+	event, err := proto.Marshal(&eventsv1.GraphEvent{
+		WorkspaceId: a[:], Parts: 1, Change: &eventsv1.Change{
+			Sequence: 1, Steps: []*eventsv1.Step{{After: &eventsv1.Step_Node{Node: &eventsv1.Node{Id: created.ID[:]}}}},
+		},
+	})
+	require.NoError(t, err)
+	require.NoError(t, c.StoreEvent(t.Context(), event))
+	require.NoError(t, finish(t.Context()))
 	f.waitForConvergence(a)
 }

@@ -44,6 +44,7 @@ type indexManager struct {
 	repairDue  bool       // the live index has to be compared and repaired
 	aliasedID  uuid.UUID  // the index that has the alias
 	resumedID  uuid.UUID  // the index that this process builds
+	switchedID uuid.UUID  // the live index, if it must catch up with all changes since its build
 	outages    outage.Log
 }
 
@@ -145,9 +146,14 @@ func (k *indexManager) reconcile(ctx context.Context) error {
 // updateLive adds missing changes to the live index, indexes workspaces again as requested, and
 // repairs differences between Milvus and the recorded state.
 func (k *indexManager) updateLive(ctx context.Context, live textindex.SearchIndex) error {
-	if err := k.catchUpWorkspaces(ctx, live, k.cfg.BehindAfter); err != nil {
+	age := k.cfg.BehindAfter
+	if live.ID == k.switchedID {
+		age = 0
+	}
+	if err := k.catchUpWorkspaces(ctx, live, age); err != nil {
 		return err
 	}
+	k.switchedID = uuid.Nil
 	more, err := k.reindexWorkspaces(ctx, live)
 	if more {
 		defer k.wake()
