@@ -62,7 +62,8 @@ func BenchmarkChunks(b *testing.B) {
 	for _, form := range chunkForms {
 		kind, expression := form.timeOf()
 		testenv.QueryClickHouse(b, address, fmt.Sprintf(`CREATE TABLE chunks_%s (series UInt64, hour UInt32,
-			times Array(%s) CODEC(%s), values Array(Float64) CODEC(%s)) ENGINE = MergeTree ORDER BY (series, hour)`,
+			times Array(%s) CODEC(%s), values Array(Float64) CODEC(%s)) ENGINE = MergeTree ORDER BY (series, hour)
+			SETTINGS index_granularity_bytes = 131072, min_compress_block_size = 16384`,
 			form.name, kind, form.times, form.values))
 		began := time.Now()
 		testenv.QueryClickHouse(b, address, fmt.Sprintf(`INSERT INTO chunks_%s
@@ -72,6 +73,9 @@ func BenchmarkChunks(b *testing.B) {
 			GROUP BY series, hour ORDER BY series, hour SETTINGS max_threads = 1`, form.name, expression, clickhouse.HourUS))
 		c.ReportMetric(float64(time.Since(began).Nanoseconds())/(series*inserts*600), form.name+"-pack-ns/point")
 		c.readChunks(form, from, to)
+		if form.width == 8 {
+			c.joinChunks(form, from, to)
+		}
 	}
 	testenv.QueryClickHouse(b, address, "OPTIMIZE TABLE points FINAL")
 	for _, table := range []string{"points", "chunks_lz4", "chunks_zstd", "chunks_gorilla", "chunks_short"} {
@@ -168,6 +172,27 @@ func (c *chunkBench) readChunks(form chunkForm, from, to int64) {
 				}
 			})
 			require.Equal(c, q.series*5*3600, points)
+		})
+	}
+}
+
+// joinChunks measures the same averages in SQL, from rows into which ClickHouse unpacks the chunks.
+func (c *chunkBench) joinChunks(form chunkForm, from, to int64) {
+	c.Helper()
+	for _, q := range []struct {
+		name, by string
+		series   int
+		step     int64
+	}{
+		{"avg-10s", "series, ", 100, 10 * second}, {"avg-1m", "series, ", 100, clickhouse.MinuteUS},
+		{"avg-1m-all", "", 1000, clickhouse.MinuteUS},
+	} {
+		statement := fmt.Sprintf("SELECT %s intDiv(us, %d) AS bucket, avg(value) FROM chunks_%s"+
+			" ARRAY JOIN times AS us, values AS value WHERE series IN (%s) AND hour BETWEEN %d AND %d GROUP BY %s bucket"+
+			" FORMAT RowBinary", q.by, q.step, form.name, clickhouse.IDArray(benchIDs(q.series)), from/clickhouse.HourUS,
+			to/clickhouse.HourUS-1, q.by)
+		c.measure(form.name+"-join-"+q.name, func() {
+			require.NotEmpty(c, testenv.QueryClickHouse(c, c.address, statement))
 		})
 	}
 }

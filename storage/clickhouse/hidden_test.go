@@ -2,7 +2,9 @@ package clickhouse_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -68,25 +70,29 @@ func (r *rollupFixture) readAll(numbers, texts []uint64, within timeseries.Range
 				q.Grid = timeseries.NewGrid(step, time.UTC, within.FromUS, within.ToUS)
 			}
 			rows, _, err := r.Aggregate(ctx, q)
-			rounded := []any{}
-			for group := range 2 {
-				if p := rows[group]; p != nil {
-					rounded = append(rounded, group, p.TS)
-					for _, c := range p.Columns {
-						for _, v := range c.Numbers {
-							rounded = append(rounded, fmt.Sprintf("%.6g", v))
-						}
-					}
-				}
-			}
-			add(fmt.Sprint("aggregate ", step, " ", len(requested)), rounded, err)
+			add(fmt.Sprint("aggregate ", step, " ", len(requested)), rounded(rows), err)
 		}
 	}
+	rows, _, err := r.Aggregate(ctx, fine(timeseries.AggregateQuery{Series: numbers, Range: within, Limit: 1e6}))
+	add("fine buckets", rounded(rows), err)
 	counted, _, err := r.Aggregate(ctx, timeseries.AggregateQuery{
 		Series: texts, Groups: make([]int, len(texts)), IsString: true, Range: within,
 		Functions: []timeseries.Function{timeseries.Count}, Limit: 10})
 	add("count of texts", fmt.Sprint(counted[0] != nil && len(counted[0].TS) > 0, numbersOf(counted[0])), err)
 	return all
+}
+
+// rounded returns the times and the values of groups.
+func rounded(rows map[int]*timeseries.Points) (shown []any) {
+	for _, group := range slices.Sorted(maps.Keys(rows)) {
+		shown = append(shown, group, rows[group].TS)
+		for _, c := range rows[group].Columns {
+			for _, v := range c.Numbers {
+				shown = append(shown, fmt.Sprintf("%.6g", v))
+			}
+		}
+	}
+	return shown
 }
 
 func stringsOf(p *timeseries.Points) (texts []string) {

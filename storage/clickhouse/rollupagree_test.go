@@ -92,12 +92,16 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 		}
 		require.NoError(t, err)
 		if step%3 == 2 {
-			r.requireSame(r.randomQuery(random, series, span), fmt.Sprintf("step %d of seed %d", step, seed))
+			q, why := r.randomQuery(random, series, span), fmt.Sprintf("step %d of seed %d", step, seed)
+			r.requireSame(q, why)
+			r.requireSame(fine(q), "fine buckets: "+why)
 		}
 	}
 	r.rollUpFully(clock + 4*day)
 	for range 10 {
-		r.requireSame(r.randomQuery(random, series, span), fmt.Sprintf("at the end of seed %d", seed))
+		q, why := r.randomQuery(random, series, span), fmt.Sprintf("at the end of seed %d", seed)
+		r.requireSame(q, why)
+		r.requireSame(fine(q), "fine buckets: "+why)
 	}
 	require.Positive(t, r.reads("rollup_1m")+r.reads("rollup_1h"))
 	require.Equal(
@@ -110,6 +114,21 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 				"ON h.series = m.series AND toDateTime(h.ts) = m.ts WHERE h.points != m.points",
 		),
 	)
+}
+
+// fine returns the query with buckets that are grouped in this process, not by ClickHouse and not from
+// rollups.
+func fine(q timeseries.AggregateQuery) timeseries.AggregateQuery {
+	q.Grid = timeseries.NewGrid(40*time.Second, time.UTC, q.Range.FromUS, q.Range.ToUS)
+	q.Functions = []timeseries.Function{
+		timeseries.Avg, timeseries.Min, timeseries.Max, timeseries.Sum, timeseries.Count, timeseries.First, timeseries.Last,
+	}
+	q.FineFrom = 1
+	q.Groups = nil
+	for i := range q.Series {
+		q.Groups = append(q.Groups, i)
+	}
+	return q
 }
 
 // randomQuery returns a random query.

@@ -2,6 +2,7 @@ package clickhouse_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -150,8 +151,8 @@ func BenchmarkRolledDashboards(b *testing.B) {
 }
 
 // BenchmarkDashboardsOfPoints queries hours of 1,000 series at 1 Hz before there are rollups: with
-// FINAL, and by part. The points are stored as the consumer does under load, ten minutes of all
-// series in each insert.
+// FINAL, by part, and with buckets that are grouped in this process. The points are stored as the
+// consumer does under load, ten minutes of all series in each insert.
 func BenchmarkDashboardsOfPoints(b *testing.B) {
 	if b.N > 1 {
 		b.Skip("one iteration is enough: -benchtime 1x")
@@ -182,8 +183,14 @@ func BenchmarkDashboardsOfPoints(b *testing.B) {
 			ask.Series = append(ask.Series, uint64(s+1)*11400714819323198485)
 			ask.Groups = append(ask.Groups, s%q.groups)
 		}
-		for _, final := range []bool{true, false} {
-			ask.PointsOnly = final
+		for _, how := range []string{"final", "by-part", "in-process"} {
+			ask.PointsOnly, ask.FineFrom = how == "final", math.MaxInt
+			if how == "in-process" {
+				if q.name != "max-10s" {
+					continue
+				}
+				ask.FineFrom = 0
+			}
 			var times []time.Duration
 			for range rounds {
 				began := time.Now()
@@ -193,7 +200,6 @@ func BenchmarkDashboardsOfPoints(b *testing.B) {
 				times = append(times, time.Since(began))
 			}
 			slices.Sort(times)
-			how := map[bool]string{true: "final", false: "by-part"}[final]
 			b.ReportMetric(float64(times[rounds/2].Microseconds())/1000, q.name+"-"+how+"-p50-ms")
 		}
 	}

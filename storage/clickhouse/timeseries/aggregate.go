@@ -115,6 +115,9 @@ type AggregateQuery struct {
 	Limit     int // maximum number of rows in all
 	// PointsOnly disables rollups: the query reads only points.
 	PointsOnly bool
+	// FineFrom is the number of buckets from which on points are grouped in this process if rollups
+	// do not apply; 0: 50,000.
+	FineFrom int
 
 	multiSeries bool // a group has more than one series
 }
@@ -160,6 +163,20 @@ func (r *Reader) aggregatePlain(
 	plan, err := r.plan(ctx, q, requested)
 	if err != nil {
 		return nil, false, err
+	}
+	if plan == nil && q.hasFineBuckets(requested) {
+		rows, repeated, err := r.fineBuckets(ctx, q, requested)
+		if repeated {
+			r.db.CountRepeated()
+			rows, err = r.aggregateAs(ctx, q, requested, q.statementFor(requested, nil, onlyCurrent), q.Range.parameters())
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		if rows != nil {
+			r.db.CountAggregate(clickhouse.SourcePoints)
+			return rows.found, rows.remaining < 0, nil
+		}
 	}
 	return r.aggregateBy(ctx, q, requested, plan, q.statementFor, q.Range.parameters())
 }
@@ -214,12 +231,19 @@ func (r *Reader) aggregateBy(
 func (r *Reader) aggregate(
 	ctx context.Context, q *AggregateQuery, requested []Function, statement func(reading) string, parameters ch.Parameters,
 ) (rows *aggregateRows, err error) {
-	err = r.untilCertain(func(how reading) (bool, error) {
-		rows = newAggregateRows(q, requested)
-		err := r.db.QueryBlocks(ctx, clickhouse.OpAggregate, statement(how), parameters, rows.columns(), rows.add)
+	err = r.untilCertain(func(how reading) (repeated bool, err error) {
+		rows, err = r.aggregateAs(ctx, q, requested, statement(how), parameters)
 		return rows.repeated, err
 	})
 	return rows, err
+}
+
+// aggregateAs runs one statement, see aggregate.
+func (r *Reader) aggregateAs(
+	ctx context.Context, q *AggregateQuery, requested []Function, statement string, parameters ch.Parameters,
+) (*aggregateRows, error) {
+	rows := newAggregateRows(q, requested)
+	return rows, r.db.QueryBlocks(ctx, clickhouse.OpAggregate, statement, parameters, rows.columns(), rows.add)
 }
 
 func (q *AggregateQuery) statement(requested []Function) string {

@@ -31,7 +31,7 @@ func TestTheNewestRowsAreKept(t *testing.T) {
 			from := len(v.series)
 			for _, p := range slices.Compact(part) {
 				version++
-				v.series, v.times, v.versions = append(v.series, p.series), append(v.times, p.us), append(v.versions, version)
+				v.series, v.times, v.ranks = append(v.series, p.series), append(v.times, p.us), append(v.ranks, version)
 				v.values[0] = append(v.values[0], float64(version))
 				state := uint8(0)
 				newest[p] = version
@@ -49,7 +49,7 @@ func TestTheNewestRowsAreKept(t *testing.T) {
 				require.Negative(t, v.comparePlace(last, row), "the rows are in order")
 			}
 			last = row
-			got[place{v.series[row], v.times[row]}] = v.versions[row]
+			got[place{v.series[row], v.times[row]}] = v.ranks[row]
 		}
 		require.Equal(t, newest, got)
 		require.False(t, v.repeated)
@@ -60,8 +60,8 @@ func TestTheNewestRowsAreKept(t *testing.T) {
 func TestABucketOfPointsMustBeTheOnlyOne(t *testing.T) {
 	for _, versions := range [][]uint64{{0, 0}, {0, 5}} {
 		v := versionedRows{
-			series: []uint64{7, 7}, times: []int64{1, 1}, versions: versions, states: make([]uint8, 2),
-			values: [][]float64{{1, 2}},
+			rowOrder: rowOrder{series: []uint64{7, 7}, times: []int64{1, 1}, ranks: versions},
+			states:   make([]uint8, 2), values: [][]float64{{1, 2}},
 		}
 		v.findRuns(0)
 		require.Len(t, slices.Collect(v.newest()), 1)

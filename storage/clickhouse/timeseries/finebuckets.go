@@ -1,0 +1,166 @@
+package timeseries
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/native"
+)
+
+// A query with many buckets of few points, such as hours of a hundred series by ten seconds, takes
+// ClickHouse longer to group than to read. It is grouped in this process, see
+// docs/adr/0074-fine-buckets.md.
+
+const (
+	// minFineBuckets is the number of buckets of a result from which on points are grouped in this
+	// process.
+	minFineBuckets = 50_000
+	// maxBucketRuns is the maximum number of runs that are read, with 72 bytes each.
+	maxBucketRuns = 500_000
+	// After coarseRows rows, a query with more than maxPointsPerRun points a run is left to ClickHouse,
+	// which groups as fast as it sends if buckets have many points.
+	coarseRows      = 1 << 20
+	maxPointsPerRun = 64
+)
+
+// bucketRuns aggregates points. A run is consecutive rows of one series and bucket in the order of
+// time. It is ranked by the time of its first row.
+//
+// No part of the table has two rows of one point, and ClickHouse sends the rows of a part in their
+// order. So a point has several rows only if runs of one series and bucket overlap.
+type bucketRuns struct {
+	rowOrder
+	grid *Grid
+
+	rows        int64 // that were read
+	to          []int64
+	count, sum  []float64
+	low, high   []float64
+	first, last []float64
+
+	repeated bool // points have several rows
+}
+
+var pointColumns = []ch.ColumnNameAndType{
+	{Name: "series", Type: "UInt64"}, {Name: "us", Type: "Int64"}, {Name: "value", Type: "Float64"},
+}
+
+// hasFineBuckets reports whether a query without rollups may be grouped in this process.
+func (q *AggregateQuery) hasFineBuckets(requested []Function) bool {
+	if q.IsString || q.PointsOnly || q.multiSeries || q.Grid == nil {
+		return false
+	}
+	for _, f := range requested {
+		if runFunctions[f] == nil {
+			return false
+		}
+	}
+	rows := q.maxRows()
+	return rows >= cmp.Or(q.FineFrom, minFineBuckets) && rows <= maxBucketRuns
+}
+
+// fineBuckets returns the functions of a query with fine buckets. The rows are nil if ClickHouse must
+// group the points. repeated reports that points have several rows.
+func (r *Reader) fineBuckets(
+	ctx context.Context, q *AggregateQuery, requested []Function,
+) (rows *aggregateRows, repeated bool, err error) {
+	b := newBucketRuns(q.Grid, q.maxRows())
+	where := "series IN (" + clickhouse.IDArray(q.Series) + ") AND " + q.Range.where(q.Series) +
+		q.Range.hiddenCondition("WHERE")
+	err = r.db.QueryBlocks(
+		ctx, clickhouse.OpAggregate, "SELECT series, toUnixTimestamp64Micro(ts) AS us, value FROM points PREWHERE "+where,
+		q.Range.parameters(), pointColumns, b.add,
+	)
+	if errors.Is(err, errTooManyRows) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	rows = newAggregateRows(q, requested)
+	if b.combine(rows); b.repeated {
+		return nil, true, nil
+	}
+	return rows, false, nil
+}
+
+// newBucketRuns returns runs with the capacity for a number of buckets, and for the runs that blocks
+// and parts divide: to grow takes a quarter of the time.
+func newBucketRuns(grid *Grid, buckets int) *bucketRuns {
+	n := buckets + buckets/8
+	column := func() []float64 { return make([]float64, 0, n) }
+	return &bucketRuns{
+		rowOrder: rowOrder{series: make([]uint64, 0, n), times: make([]int64, 0, n), ranks: make([]uint64, 0, n)},
+		grid:     grid, to: make([]int64, 0, n), count: column(), sum: column(), low: column(), high: column(),
+		first: column(), last: column(),
+	}
+}
+
+// add adds the rows of a block.
+func (b *bucketRuns) add(block *native.Block) error {
+	series, times, values := block.UInt64(0), block.Int64(1), block.Float64(2)
+	before := len(b.series)
+	for from := 0; from < len(series); {
+		from = b.addRun(series, times, values, from)
+	}
+	b.findRuns(before)
+	b.rows += int64(len(series))
+	if runs := int64(len(b.series)); runs > maxBucketRuns || b.rows > coarseRows && b.rows > runs*maxPointsPerRun {
+		return errTooManyRows
+	}
+	return nil
+}
+
+// addRun adds the run that starts with a row. It returns the row after the run.
+func (b *bucketRuns) addRun(series []uint64, times []int64, values []float64, row int) (next int) {
+	id, from, first := series[row], times[row], values[row]
+	bucket := b.grid.Start(from)
+	end, to := b.grid.Next(bucket), from
+	sum, low, high := first, first, first
+	for next = row + 1; next < len(series) && series[next] == id && times[next] > to && times[next] < end; next++ {
+		value := values[next]
+		to, sum, low, high = times[next], sum+value, min(low, value), max(high, value)
+	}
+	b.series, b.times, b.ranks = append(b.series, id), append(b.times, bucket), append(b.ranks, rankOf(from))
+	b.to, b.count, b.sum = append(b.to, to), append(b.count, float64(next-row)), append(b.sum, sum)
+	b.low, b.high = append(b.low, low), append(b.high, high)
+	b.first, b.last = append(b.first, first), append(b.last, values[next-1])
+	return next
+}
+
+// combine adds a row to the result for each bucket. It sets repeated, and the result is wrong, if runs
+// of one bucket overlap.
+func (b *bucketRuns) combine(rows *aggregateRows) {
+	order := b.sorted()
+	for i := 0; i < len(order) && !b.repeated; {
+		row := order[i]
+		for i++; i < len(order) && b.comparePlace(row, order[i]) == 0; i++ {
+			other := order[i]
+			if b.ranks[other] <= rankOf(b.to[row]) {
+				b.repeated = true
+			}
+			b.to[row], b.last[row] = b.to[other], b.last[other]
+			b.count[row], b.sum[row] = b.count[row]+b.count[other], b.sum[row]+b.sum[other]
+			b.low[row], b.high[row] = min(b.low[row], b.low[other]), max(b.high[row], b.high[other])
+		}
+		rows.addRow(b.series[row], b.times[row], func(k int) float64 { return runFunctions[rows.requested[k]](b, row) })
+	}
+}
+
+// rankOf returns a number that orders runs by a time.
+func rankOf(us int64) uint64 { return uint64(us) ^ 1<<63 }
+
+// runFunctions are the functions of a run.
+var runFunctions = map[Function]func(b *bucketRuns, row int32) float64{
+	Avg:   func(b *bucketRuns, row int32) float64 { return b.sum[row] / b.count[row] },
+	Sum:   func(b *bucketRuns, row int32) float64 { return b.sum[row] },
+	Count: func(b *bucketRuns, row int32) float64 { return b.count[row] },
+	Min:   func(b *bucketRuns, row int32) float64 { return b.low[row] },
+	Max:   func(b *bucketRuns, row int32) float64 { return b.high[row] },
+	First: func(b *bucketRuns, row int32) float64 { return b.first[row] },
+	Last:  func(b *bucketRuns, row int32) float64 { return b.last[row] },
+}
