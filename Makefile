@@ -89,7 +89,7 @@ $(BROWSER_DEPS): test/browser/package.json test/browser/package-lock.json | page
 
 .PHONY: chromium
 chromium:
-	@command -v chromium-headless-shell chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	@command -v chromium-headless-shell >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 		echo "installing Chromium" && apt-get update -qq && export DEBIAN_FRONTEND=noninteractive && \
 		{ apt-get install -y -qq --no-install-recommends chromium-headless-shell fonts-dejavu-core || \
 		apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } >/dev/null; } || true

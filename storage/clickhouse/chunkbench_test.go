@@ -53,9 +53,7 @@ func BenchmarkChunks(b *testing.B) {
 	const series, inserts = 1000, 36
 	db, address := open(b)
 	fillTenMinutes(b, address, series, inserts)
-	require.Eventually(b, func() bool {
-		return testenv.QueryClickHouse(b, address, "SELECT count() FROM system.merges") == "0"
-	}, time.Minute, time.Second)
+	awaitMerges(b, address)
 	c := &chunkBench{B: b, db: db, address: address}
 	from, to := int64(t0), int64(t0)+5*3600*second
 	c.readPoints(from, to)
@@ -104,13 +102,6 @@ func (c *chunkBench) measure(name string, do func()) {
 	}
 	slices.Sort(times)
 	c.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, name+"-p50-ms")
-}
-
-func benchIDs(n int) (ids []uint64) {
-	for s := range n {
-		ids = append(ids, uint64(s+1)*11400714819323198485)
-	}
-	return ids
 }
 
 // readPoints measures the reader of the service.

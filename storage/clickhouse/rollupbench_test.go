@@ -46,6 +46,22 @@ func fillTenMinutes(b *testing.B, address string, series, inserts int) {
 	}
 }
 
+// awaitMerges waits until no merge runs.
+func awaitMerges(b *testing.B, address string) {
+	b.Helper()
+	require.Eventually(b, func() bool {
+		return testenv.QueryClickHouse(b, address, "SELECT count() FROM system.merges") == "0"
+	}, time.Minute, time.Second)
+}
+
+// benchIDs returns the ids of the first series that fillDays and fillTenMinutes store.
+func benchIDs(n int) (ids []uint64) {
+	for s := range n {
+		ids = append(ids, uint64(s+1)*11400714819323198485)
+	}
+	return ids
+}
+
 // rollUpAll runs passes until all points up to a time are rolled up.
 func rollUpAll(b *testing.B, db *clickhouse.DB, nowUS int64) (points uint64, took time.Duration) {
 	b.Helper()
@@ -72,10 +88,7 @@ func BenchmarkRollUp(b *testing.B) {
 	fillTenMinutes(b, address, series, hours*6)
 	points, took := rollUpAll(b, db, t0+hours*3600*second)
 	b.ReportMetric(float64(took.Nanoseconds())/float64(points), "new-ns/point")
-	ids := make([]uint64, series)
-	for s := range ids {
-		ids[s] = uint64(s+1) * 11400714819323198485
-	}
+	ids := benchIDs(series)
 	slices.Sort(ids)
 	late := &clickhouse.PointColumns{}
 	for _, id := range ids {
@@ -129,8 +142,9 @@ func BenchmarkRolledDashboards(b *testing.B) {
 		ask := timeseries.AggregateQuery{Range: timeseries.Range{FromUS: q.from, ToUS: end}, Limit: 1_000_000,
 			Grid:      timeseries.NewGrid(q.step, time.UTC, q.from, end),
 			Functions: []timeseries.Function{timeseries.Avg, timeseries.Min, timeseries.Max}}
+		ask.Series = benchIDs(series)
 		for s := range series {
-			ask.Series, ask.Groups = append(ask.Series, uint64(s+1)*11400714819323198485), append(ask.Groups, s)
+			ask.Groups = append(ask.Groups, s)
 		}
 		for _, raw := range []bool{true, false} {
 			ask.PointsOnly = raw
@@ -160,9 +174,7 @@ func BenchmarkDashboardsOfPoints(b *testing.B) {
 	const series, inserts, rounds = 1000, 33, 10
 	db, address := open(b)
 	fillTenMinutes(b, address, series, inserts)
-	require.Eventually(b, func() bool {
-		return testenv.QueryClickHouse(b, address, "SELECT count() FROM system.merges") == "0"
-	}, time.Minute, time.Second)
+	awaitMerges(b, address)
 	from, to := int64(t0), int64(t0)+5*3600*second
 	for _, q := range []struct {
 		name     string
@@ -179,8 +191,8 @@ func BenchmarkDashboardsOfPoints(b *testing.B) {
 			Range: timeseries.Range{FromUS: from, ToUS: to}, Limit: 1_000_000,
 			Grid: timeseries.NewGrid(q.step, time.UTC, from, to), Functions: []timeseries.Function{q.function},
 		}
+		ask.Series = benchIDs(q.series)
 		for s := range q.series {
-			ask.Series = append(ask.Series, uint64(s+1)*11400714819323198485)
 			ask.Groups = append(ask.Groups, s%q.groups)
 		}
 		for _, how := range []string{"final", "by-part", "in-process"} {

@@ -108,8 +108,8 @@ func New(t testing.TB, binary string, args ...string) *Server {
 	return s
 }
 
-// Tenant returns the server as seen by a subtest with a workspace of its own, which must not stop it.
-// First and the commands' environment are those of the workspace.
+// Tenant returns the server for a subtest that uses another workspace. First and the environment of
+// commands name that workspace. The subtest must not stop the server.
 func (s *Server) Tenant(t testing.TB, workspaceID, adminKey string) *Server {
 	tenant := *s
 	tenant.t = t

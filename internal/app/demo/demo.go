@@ -1,5 +1,5 @@
 // Package demo fills a workspace with this machine's metrics, measured every second, four years of weather as
-// history, and the machine itself as a graph. It uses the public HTTP API, with a key of its own, which expires.
+// history, and the machine itself as a graph. It uses the public HTTP API with its own key, which expires.
 //
 // [machine.Sampler] measures, a bounded queue holds the rounds that are not sent yet, and another goroutine sends them.
 // Errors of the graph, which is updated in parallel, do not stop the points.

@@ -165,11 +165,7 @@ func (r *Reader) aggregatePlain(
 		return nil, false, err
 	}
 	if plan == nil && q.hasFineBuckets(requested) {
-		rows, repeated, err := r.fineBuckets(ctx, q, requested)
-		if repeated {
-			r.db.CountRepeated()
-			rows, err = r.aggregateAs(ctx, q, requested, q.statementFor(requested, nil, onlyCurrent), q.Range.parameters())
-		}
+		rows, err := r.aggregateFine(ctx, q, requested)
 		if err != nil {
 			return nil, false, err
 		}

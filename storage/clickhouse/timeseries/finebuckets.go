@@ -41,8 +41,6 @@ type bucketRuns struct {
 	count, sum  []float64
 	low, high   []float64
 	first, last []float64
-
-	repeated bool // points have several rows
 }
 
 var pointColumns = []ch.ColumnNameAndType{
@@ -63,29 +61,38 @@ func (q *AggregateQuery) hasFineBuckets(requested []Function) bool {
 	return rows >= cmp.Or(q.FineFrom, minFineBuckets) && rows <= maxBucketRuns
 }
 
-// fineBuckets returns the functions of a query with fine buckets. The rows are nil if ClickHouse must
-// group the points. repeated reports that points have several rows.
-func (r *Reader) fineBuckets(
+// aggregateFine returns the functions of a query with fine buckets. It returns nil if ClickHouse must
+// group the points.
+func (r *Reader) aggregateFine(
 	ctx context.Context, q *AggregateQuery, requested []Function,
-) (rows *aggregateRows, repeated bool, err error) {
+) (rows *aggregateRows, err error) {
+	err = r.untilCertain(func(how reading) (repeated bool, err error) {
+		if how == byPart {
+			rows, err = r.groupPoints(ctx, q, requested)
+		} else {
+			rows, err = r.aggregateAs(ctx, q, requested, q.statementFor(requested, nil, how), q.Range.parameters())
+		}
+		return rows != nil && rows.repeated, err
+	})
+	return rows, err
+}
+
+// groupPoints reads the rows of the points and groups them. It returns nil if they are too many.
+func (r *Reader) groupPoints(ctx context.Context, q *AggregateQuery, requested []Function) (*aggregateRows, error) {
 	b := newBucketRuns(q.Grid, q.maxRows())
-	where := "series IN (" + clickhouse.IDArray(q.Series) + ") AND " + q.Range.where(q.Series) +
-		q.Range.hiddenCondition("WHERE")
-	err = r.db.QueryBlocks(
-		ctx, clickhouse.OpAggregate, "SELECT series, toUnixTimestamp64Micro(ts) AS us, value FROM points PREWHERE "+where,
-		q.Range.parameters(), pointColumns, b.add,
+	err := r.db.QueryBlocks(
+		ctx, clickhouse.OpAggregate, "SELECT series, toUnixTimestamp64Micro(ts) AS us, value FROM ("+
+			selectPoints(clickhouse.TablePoints, q.Series, &q.Range)+")", q.Range.parameters(), pointColumns, b.add,
 	)
 	if errors.Is(err, errTooManyRows) {
-		return nil, false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	rows = newAggregateRows(q, requested)
-	if b.combine(rows); b.repeated {
-		return nil, true, nil
-	}
-	return rows, false, nil
+	rows := newAggregateRows(q, requested)
+	b.combine(rows)
+	return rows, nil
 }
 
 // newBucketRuns returns runs with the capacity for a number of buckets, and for the runs that blocks
@@ -132,22 +139,26 @@ func (b *bucketRuns) addRun(series []uint64, times []int64, values []float64, ro
 	return next
 }
 
-// combine adds a row to the result for each bucket. It sets repeated, and the result is wrong, if runs
-// of one bucket overlap.
+// combine adds a row to the result for each bucket. If runs of one bucket overlap, it marks the result
+// as repeated and stops.
 func (b *bucketRuns) combine(rows *aggregateRows) {
 	order := b.sorted()
-	for i := 0; i < len(order) && !b.repeated; {
+	var functions []func(*bucketRuns, int32) float64
+	for _, f := range rows.requested {
+		functions = append(functions, runFunctions[f])
+	}
+	for i := 0; i < len(order) && !rows.repeated; {
 		row := order[i]
 		for i++; i < len(order) && b.comparePlace(row, order[i]) == 0; i++ {
 			other := order[i]
 			if b.ranks[other] <= rankOf(b.to[row]) {
-				b.repeated = true
+				rows.repeated = true
 			}
 			b.to[row], b.last[row] = b.to[other], b.last[other]
 			b.count[row], b.sum[row] = b.count[row]+b.count[other], b.sum[row]+b.sum[other]
 			b.low[row], b.high[row] = min(b.low[row], b.low[other]), max(b.high[row], b.high[other])
 		}
-		rows.addRow(b.series[row], b.times[row], func(k int) float64 { return runFunctions[rows.requested[k]](b, row) })
+		rows.addRow(b.series[row], b.times[row], func(k int) float64 { return functions[k](b, row) })
 	}
 }
 

@@ -67,7 +67,7 @@ func TestFineBucketsAreThoseOfTheirPoints(t *testing.T) {
 		}
 		rows := newAggregateRows(q, q.Functions)
 		b.combine(rows)
-		require.False(t, b.repeated)
+		require.False(t, rows.repeated)
 		for group, buckets := range want {
 			found := rows.found[group]
 			require.Len(t, found.TS, len(buckets))
@@ -122,8 +122,9 @@ func TestARepeatedPointOfAFineBucketIsReported(t *testing.T) {
 			for _, block := range blocks {
 				b.addAll(block)
 			}
-			b.combine(newAggregateRows(fineQuery(grid), []Function{Sum}))
-			require.Equal(t, c.repeated, b.repeated, name)
+			rows := newAggregateRows(fineQuery(grid), []Function{Sum})
+			b.combine(rows)
+			require.Equal(t, c.repeated, rows.repeated, name)
 		}
 	}
 }
