@@ -11,23 +11,15 @@ import (
 	"github.com/livegraph/livegraph/internal/app/client"
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/runfile"
-	"github.com/livegraph/livegraph/internal/services/firstrun"
 	"github.com/livegraph/livegraph/internal/services/keyadmin"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// OpenDeps returns the dependencies of the demo. The zero workspace means that of the first run.
+// OpenDeps returns the dependencies of the demo.
 func OpenDeps(
 	db *stores.DB, dataDir string, workspace uuid.UUID, server runfile.Server, out *output.Writer,
 ) (deps Deps, err error) {
-	if workspace == uuid.Nil {
-		record, err := firstrun.Read(dataDir)
-		if err != nil {
-			return Deps{}, fmt.Errorf("name the workspace with --workspace: %s is gone", firstrun.Path(dataDir))
-		}
-		workspace = record.WorkspaceID
-	}
 	deps = Deps{BaseURL: server.URL, DataDir: dataDir, Workspace: workspace, Out: out.Writer}
 	deps.NewKey = func(ctx context.Context) (string, error) {
 		found, err := db.WorkspacesByID(ctx, []uuid.UUID{workspace})
