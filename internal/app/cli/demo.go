@@ -18,7 +18,7 @@ import (
 type DemoCmd struct {
 	target.Target
 	DemoFlags `embed:""`
-	Workspace uuid.UUID `help:"Workspace to fill; default: that of first-run.json." env:"LIVEGRAPH_WORKSPACE_ID" placeholder:"ID"`
+	Workspace *uuid.UUID `help:"Workspace to fill; default: that of first-run.json." env:"LIVEGRAPH_WORKSPACE_ID" placeholder:"ID"`
 }
 
 // DemoFlags are the options of the demo.
@@ -51,8 +51,12 @@ func (c *DemoCmd) Run(ctx context.Context, out *output.Writer) error {
 	if err != nil {
 		return err
 	}
+	workspace, err := c.WorkspaceOrFirst(c.Workspace)
+	if err != nil {
+		return err
+	}
 	return c.WithPostgres(ctx, func(db *stores.DB) error {
-		deps, err := demo.OpenDeps(db, c.DataDir, c.Workspace, server, out)
+		deps, err := demo.OpenDeps(db, c.DataDir, workspace, server, out)
 		if err != nil {
 			return err
 		}

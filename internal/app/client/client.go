@@ -21,7 +21,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -46,6 +45,9 @@ type Options struct {
 	UserAgent string
 	HTTP      *http.Client // default: a new one
 	Retry     Retry
+	// NewKey creates the key, and another one if the server refuses it, because it expired or was revoked. The call
+	// is then repeated. nil: the key is that of SetKey.
+	NewKey func(ctx context.Context) (string, error)
 }
 
 // Client is a client of one workspace of a server. It is safe for concurrent use.
@@ -55,10 +57,10 @@ type Client struct {
 	userAgent string
 	http      *http.Client
 	retry     Retry
-	key       *atomic.Pointer[string] // shared with clients that With and RetryUntil return
+	key       *key // shared with clients that WithRetry and RetryUntil return
 }
 
-// New creates a client. It has no key until SetKey is called.
+// New creates a client. Without NewKey it has no key until SetKey is called.
 func New(o Options) (*Client, error) {
 	base, err := url.Parse(o.BaseURL)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
@@ -66,17 +68,13 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		base: strings.TrimRight(o.BaseURL, "/"), workspace: o.Workspace, userAgent: o.UserAgent,
-		http: o.HTTP, retry: o.Retry.withDefaults(), key: &atomic.Pointer[string]{},
+		http: o.HTTP, retry: o.Retry.withDefaults(), key: &key{create: o.NewKey},
 	}
 	if c.http == nil {
 		c.http = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
-	c.SetKey("")
 	return c, nil
 }
-
-// SetKey sets the key of all later calls.
-func (c *Client) SetKey(key string) { c.key.Store(&key) }
 
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
@@ -127,12 +125,12 @@ func do[T any](ctx context.Context, c *Client, request call) (envelope[T], error
 	return retryCall(ctx, c.retry, func() (envelope[T], error) { return once[T](ctx, c, request) })
 }
 
-// once makes a call without retries.
-func once[T any](ctx context.Context, c *Client, request call) (envelope[T], error) {
+// send makes a call with a key, without retries.
+func send[T any](ctx context.Context, c *Client, request call, key string) (envelope[T], error) {
 	var answer envelope[T]
 	bounded, cancel := context.WithTimeout(ctx, cmp.Or(request.waitTimeout, attemptTimeout))
 	defer cancel()
-	r, err := c.request(bounded, request)
+	r, err := c.request(bounded, request, key)
 	if err != nil {
 		return answer, fault.Wrap(err, fault.Malformed, "The request cannot be made")
 	}
@@ -162,7 +160,7 @@ func once[T any](ctx context.Context, c *Client, request call) (envelope[T], err
 	return answer, nil
 }
 
-func (c *Client) request(ctx context.Context, request call) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, request call, key string) (*http.Request, error) {
 	address := c.base + request.path
 	if len(request.query) > 0 {
 		address += "?" + request.query.Encode()
@@ -175,7 +173,7 @@ func (c *Client) request(ctx context.Context, request call) (*http.Request, erro
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Authorization", "Bearer "+*c.key.Load())
+	r.Header.Set("Authorization", "Bearer "+key)
 	r.Header.Set("X-Workspace-Id", c.workspace)
 	if c.userAgent != "" {
 		r.Header.Set("User-Agent", c.userAgent)

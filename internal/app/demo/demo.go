@@ -50,8 +50,8 @@ type Options struct {
 // Deps are the demo's dependencies.
 type Deps struct {
 	BaseURL   string
-	Transport http.RoundTripper // nil: the default
-	DataDir   string            // of the server, for printed commands
+	HTTP      *http.Client // nil: the default
+	DataDir   string       // of the server, for printed commands
 	Workspace uuid.UUID
 	// NewKey creates a key that may read and write live data, nodes and edges.
 	NewKey func(ctx context.Context) (string, error)
@@ -88,10 +88,9 @@ func Run(ctx context.Context, o Options, d Deps) error {
 	}
 	defer s.close()
 	s.sampler = machine.NewSampler(machine.HostName(), s.note)
-	keys := &keyring{create: d.NewKey, next: d.Transport}
 	c, err := client.New(client.Options{
 		BaseURL: d.BaseURL, Workspace: d.Workspace.String(), UserAgent: "livegraph-demo",
-		HTTP: &http.Client{Transport: keys}, Retry: client.Retry{OnWait: func(err error, _ time.Duration) {
+		HTTP: d.HTTP, NewKey: d.NewKey, Retry: client.Retry{OnWait: func(err error, _ time.Duration) {
 			s.update(func(st *status) { st.trouble = err.Error() })
 			s.waitNoted.Do(func() { s.note("the server makes us wait: " + err.Error()) }) // the view may still be empty
 		}},
@@ -103,10 +102,7 @@ func Run(ctx context.Context, o Options, d Deps) error {
 	s.client = c
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Duration, math.MaxInt64))
 	defer cancel()
-	if _, err = keys.renew(ctx, ""); err == nil {
-		err = s.begin(ctx)
-	}
-	if err == nil {
+	if err = s.begin(ctx); err == nil {
 		err = s.live(ctx)
 	}
 	if ctx.Err() != nil {
@@ -118,6 +114,11 @@ func Run(ctx context.Context, o Options, d Deps) error {
 // begin waits for the server and writes the history.
 func (s *session) begin(ctx context.Context) error {
 	s.note("Livegraph demo on " + s.deps.BaseURL + ", workspace " + s.deps.Workspace.String())
+	key, err := s.deps.NewKey(ctx) // without the client's retries, because it shows whether the database can be used
+	if err != nil {
+		return fmt.Errorf("making a key for the demo: %w", err)
+	}
+	s.client.SetKey(key)
 	c := s.client.RetryUntil(startTimeout)
 	if _, err := c.Query(ctx, client.Query{Latest: true, Limit: 1}); err != nil {
 		return fmt.Errorf("the server at %s does not serve the demo: %w", s.deps.BaseURL, err)

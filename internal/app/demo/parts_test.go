@@ -1,12 +1,7 @@
 package demo
 
 import (
-	"context"
-	"errors"
-	"io"
-	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -28,58 +23,6 @@ func TestTheQueueIsBoundedAndCounted(t *testing.T) {
 	require.Len(t, <-s.queue, 3, "in order")
 	s.push(make([]client.Point, 6))
 	require.EqualValues(t, 5, s.current().dropped)
-}
-
-// answers is a server that accepts one key and records the bodies of requests.
-type answers struct {
-	key    string
-	bodies []string
-}
-
-func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	a.bodies = append(a.bodies, r.Header.Get("Authorization")+" "+string(body))
-	status := http.StatusOK
-	if r.Header.Get("Authorization") != "Bearer "+a.key {
-		status = http.StatusUnauthorized
-	}
-	return &http.Response{StatusCode: status, Body: http.NoBody}, err
-}
-
-func TestARefusedKeyIsReplacedOnceForAllAndTheRequestRepeated(t *testing.T) {
-	created := 0
-	server := &answers{key: "kk"}
-	k := &keyring{next: server, create: func(context.Context) (string, error) {
-		created++
-		if created == 3 {
-			return "", errors.New("away")
-		}
-		return strings.Repeat("k", created), nil
-	}}
-	send := func() error {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x", strings.NewReader("body"))
-		require.NoError(t, err)
-		response, err := k.RoundTrip(r)
-		if err == nil {
-			require.NoError(t, response.Body.Close())
-			require.Equal(t, http.StatusOK, response.StatusCode)
-		}
-		return err
-	}
-	_, err := k.renew(t.Context(), "")
-	require.NoError(t, err)
-	require.NoError(t, send())
-	require.Equal(t, []string{"Bearer k body", "Bearer kk body"}, server.bodies)
-	key, err := k.renew(t.Context(), "k")
-	require.NoError(t, err)
-	require.Equal(t, "kk", key, "somebody else renewed it already")
-	require.NoError(t, send())
-	require.Equal(t, 2, created)
-
-	server.key = "another"
-	require.ErrorContains(t, send(), "making a key for the demo: away")
-	require.ErrorContains(t, send(), "refuses a new key", "keys are not created without end")
-	require.Equal(t, 4, created)
 }
 
 func TestLatenciesAreOfTheLastRequests(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -63,10 +64,7 @@ type program struct {
 // latencies are the last measured durations.
 type latencies []time.Duration
 
-func (l *latencies) add(d time.Duration) {
-	*l = append(*l, d)
-	*l = (*l)[max(0, len(*l)-maxLatencies):]
-}
+func (l *latencies) add(d time.Duration) { *l = last(append(*l, d), maxLatencies) }
 
 // p95 returns the 95th percentile, by nearest rank. There must be a duration.
 func (l latencies) p95() time.Duration { return slices.Sorted(slices.Values(l))[(len(l)*95+99)/100-1] }
@@ -79,71 +77,59 @@ func (l latencies) text(what string) string {
 	return duration(l[len(l)-1]) + what + "   " + duration(l.p95()) + " p95"
 }
 
-// headlines lists what the view shows, in its order. %s in a label is the tag's value.
-var headlines = []struct{ kind, metric, label, unit string }{
-	{"cpu", machine.CPUUsage, "cpu", "percent"},
-	{"cpu", "iowait_percent", "cpu waiting for disk", "percent"},
-	{"memory", machine.MemoryUsed, "memory", "percent"},
-	{"memory", "available_bytes", "memory available", "bytes"},
-	{"load", "load1", "load, 1 minute", ""},
-	{"temperature", "celsius", "%s", "celsius"},
-	{"disk", "used_percent", "disk %s", "percent"},
-	{"disk", "read_bytes_per_second", "%s read", "bytes/s"},
-	{"disk", "written_bytes_per_second", "%s written", "bytes/s"},
-	{"network", "received_bytes_per_second", "%s received", "bytes/s"},
-	{"network", "sent_bytes_per_second", "%s sent", "bytes/s"},
+// headlines lists what the view shows, in its order: the kind of a source and a metric, a label, in which %s is the
+// tag's value, and a unit.
+var headlines = []struct{ metric, label, unit string }{
+	{"cpu " + machine.CPUUsage, "cpu", "percent"},
+	{"cpu iowait_percent", "cpu waiting for disk", "percent"},
+	{"memory " + machine.MemoryUsed, "memory", "percent"},
+	{"memory available_bytes", "memory available", "bytes"},
+	{"load load1", "load, 1 minute", ""},
+	{"temperature celsius", "%s", "celsius"},
+	{"disk used_percent", "disk %s", "percent"},
+	{"disk read_bytes_per_second", "%s read", "bytes/s"},
+	{"disk written_bytes_per_second", "%s written", "bytes/s"},
+	{"network received_bytes_per_second", "%s received", "bytes/s"},
+	{"network sent_bytes_per_second", "%s sent", "bytes/s"},
 }
 
 // setLatest stores the values of a round. It keeps those that the round does not have, because a collector was late.
 func (s *status) setLatest(round []client.Point) {
-	values := make([][]value, len(headlines))
+	latest := map[string]map[string]float64{} // by kind and metric, then by the tag's value; "": no tag
+	for _, p := range round {
+		metric, tag := path.Base(p.Source)+" "+p.Metric, strings.Join(slices.Collect(maps.Values(p.Tags)), "")
+		if latest[metric] == nil {
+			latest[metric] = map[string]float64{}
+		}
+		latest[metric][tag] = p.Value
+	}
+	values := make([][]value, len(headlines)) // current shares the old list
 	copy(values, s.values)
 	for i, h := range headlines {
-		var found []value
-		for _, p := range round {
-			if p.Metric != h.metric || !strings.HasSuffix(p.Source, "/"+h.kind) {
-				continue
-			}
-			v := value{h.label, h.unit, p.Value}
-			for _, tag := range p.Tags {
-				v.label = strings.Replace(h.label, "%s", tag, 1)
-			}
-			found = append(found, v)
-			if p.Metric == machine.CPUUsage {
-				s.cpu = append(s.cpu, p.Value)
-				s.cpu = s.cpu[max(0, len(s.cpu)-maxHistory):]
-			}
+		if len(latest[h.metric]) > 0 {
+			values[i] = nil
 		}
-		if len(found) > 0 {
-			slices.SortFunc(found, func(a, b value) int { return cmp.Compare(a.label, b.label) })
-			values[i] = found
+		for _, tag := range slices.Sorted(maps.Keys(latest[h.metric])) {
+			values[i] = append(values[i], value{strings.Replace(h.label, "%s", tag, 1), h.unit, latest[h.metric][tag]})
 		}
 	}
 	s.values = values
-	if programs := busiest(round); len(programs) > 0 {
-		s.programs = programs
+	for _, percent := range latest["cpu "+machine.CPUUsage] {
+		s.cpu = last(append(s.cpu, percent), maxHistory)
+	}
+	if load := latest["processes "+machine.ProcessCPU]; len(load) > 0 {
+		s.programs = nil
+		for name, cpu := range load {
+			s.programs = append(s.programs, program{name, cpu, latest["processes "+machine.ProcessRSS][name]})
+		}
+		slices.SortFunc(s.programs, func(a, b program) int { // busiest first
+			return cmp.Or(cmp.Compare(b.cpu, a.cpu), cmp.Compare(b.rss, a.rss), cmp.Compare(a.name, b.name))
+		})
 	}
 }
 
-// busiest returns the programs of a round, busiest first.
-func busiest(round []client.Point) []program {
-	programs := map[string]program{}
-	for _, point := range round {
-		p := programs[point.Tags["process"]]
-		switch p.name = point.Tags["process"]; point.Metric {
-		case machine.ProcessCPU:
-			p.cpu = point.Value
-		case machine.ProcessRSS:
-			p.rss = point.Value
-		default:
-			continue
-		}
-		programs[p.name] = p
-	}
-	return slices.SortedFunc(maps.Values(programs), func(a, b program) int {
-		return cmp.Or(cmp.Compare(b.cpu, a.cpu), cmp.Compare(b.rss, a.rss), cmp.Compare(a.name, b.name))
-	})
-}
+// last returns the last values, at most limit of them.
+func last[T any](values []T, limit int) []T { return values[max(0, len(values)-limit):] }
 
 // render renders the status in at most height lines of at most width characters.
 func (s *status) render(width, height int) []string {

@@ -1,11 +1,10 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-
-	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/app/demo"
 	"github.com/livegraph/livegraph/internal/app/output"
@@ -75,8 +74,9 @@ func (c *Options) printExamples(printf func(string, ...any), addr address, first
 // demo streams this machine's metrics while the server runs. It logs and prints an error,
 // which does not end the server.
 func (c *Options) demo(ctx context.Context, db *stores.DB, out *output.Writer, server runfile.Server) error {
-	deps, err := demo.OpenDeps(db, c.DataDir, uuid.Nil, server, out)
-	if err == nil {
+	first, err := firstrun.Read(c.DataDir)
+	deps, depsErr := demo.OpenDeps(db, c.DataDir, first.WorkspaceID, server, out)
+	if err = cmp.Or(err, depsErr); err == nil {
 		err = demo.Run(ctx, demo.Options{Backfill: true}, deps)
 	}
 	if err != nil && ctx.Err() == nil {

@@ -7,6 +7,7 @@ package hostgraph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,7 +18,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/app/client"
-	"github.com/livegraph/livegraph/internal/app/output"
 )
 
 const (
@@ -61,7 +61,7 @@ type Syncer struct {
 
 // graph is an owner's part of the graph.
 type graph struct {
-	nodes map[string]client.Node // by key
+	nodes map[string]client.NewNode // by key
 	edges map[link]uuid.UUID
 }
 
@@ -116,14 +116,16 @@ func (s *Syncer) Sync(ctx context.Context, desired State) (r Report, err error) 
 
 // read reads the owner's part of the graph.
 func (s *Syncer) read(ctx context.Context) error {
-	g := graph{map[string]client.Node{}, map[link]uuid.UUID{}}
+	g := graph{map[string]client.NewNode{}, map[link]uuid.UUID{}}
 	filter := client.Filter{Properties: map[string]string{managedBy: s.owner}}
 	err := s.server.EachNode(ctx, filter, func(n client.Node) error {
 		key := textOf(n.Properties[keyName])
 		if _, duplicate := g.nodes[key]; duplicate {
 			key = n.ID.String() // no desired node has this key, so it is deleted
 		}
-		g.nodes[key] = n
+		g.nodes[key] = client.NewNode{
+			ID: n.ID, Name: n.Name, EntityType: n.EntityType, Description: n.Description, Properties: n.Properties,
+		}
 		return nil
 	})
 	if err != nil {
@@ -141,7 +143,7 @@ func (s *Syncer) read(ctx context.Context) error {
 
 // diff returns the commands that make the desired state: deletions, nodes, edges. It also returns the graph after them.
 func (s *Syncer) diff(desired State) (commands []client.Command, next graph) {
-	next = graph{map[string]client.Node{}, map[link]uuid.UUID{}}
+	next = graph{map[string]client.NewNode{}, map[link]uuid.UUID{}}
 	var creations []client.Command
 	exist := map[uuid.UUID]bool{}
 	for _, n := range desired.Nodes {
@@ -175,13 +177,13 @@ func (s *Syncer) diff(desired State) (commands []client.Command, next graph) {
 }
 
 // upsert returns a desired node as it will be, and the command that creates or updates it, or none if it is up to date.
-func (s *Syncer) upsert(n Node) (client.Node, []client.Command) {
+func (s *Syncer) upsert(n Node) (client.NewNode, []client.Command) {
 	old, exists := s.graph.nodes[n.Key]
-	node := client.Node{ID: old.ID, Name: n.Name, EntityType: n.EntityType, Description: &n.Description}
 	patch := client.Properties{managedBy: encode(s.owner), keyName: encode(n.Key)}
 	for name, value := range n.Properties {
 		patch[name] = encode(value)
 	}
+	node := client.NewNode{ID: old.ID, Name: n.Name, EntityType: n.EntityType, Description: &n.Description}
 	node.Properties = client.Properties{}
 	maps.Copy(node.Properties, old.Properties)
 	maps.Copy(node.Properties, patch)
@@ -189,11 +191,8 @@ func (s *Syncer) upsert(n Node) (client.Node, []client.Command) {
 	switch {
 	case !exists:
 		node.ID = uuid.New() // random, because the id of a deleted node cannot be used again
-		return node, []client.Command{{Type: client.CreateNode, Payload: client.NewNode{
-			ID: node.ID, Name: n.Name, EntityType: n.EntityType, Description: &n.Description, Properties: node.Properties,
-		}}}
-	case old.Name == n.Name && old.EntityType == n.EntityType && output.TextOr(old.Description, "") == n.Description &&
-		maps.EqualFunc(old.Properties, node.Properties, equalJSON):
+		return node, []client.Command{{Type: client.CreateNode, Payload: node}}
+	case slices.Equal(encode(old), encode(node)):
 		return node, nil
 	}
 	return node, []client.Command{{Type: client.UpdateNode, Payload: client.NodePatch{
@@ -207,17 +206,12 @@ func textOf(value jsontext.Value) (text string) {
 	return text
 }
 
-// encode returns a property in JSON. The types that Properties allows can always be encoded.
+// encode returns a property or a node in canonical JSON. The types that Properties allows can always be encoded.
 func encode(value any) jsontext.Value {
-	raw, err := json.Marshal(value, json.Deterministic(true))
-	if err != nil {
+	text, err := json.Marshal(value)
+	raw := jsontext.Value(text)
+	if err = errors.Join(err, raw.Canonicalize()); err != nil {
 		panic("a property cannot be encoded: " + err.Error())
 	}
 	return raw
-}
-
-// equalJSON reports whether two JSON values are equal, in whatever notation.
-func equalJSON(a, b jsontext.Value) bool {
-	a, b = a.Clone(), b.Clone()
-	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
 }

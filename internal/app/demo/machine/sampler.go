@@ -142,38 +142,28 @@ func CleanText(text string, limit int) string {
 	return strings.TrimSpace(fmt.Sprintf("%.*s", limit, output.Printable(strings.TrimSpace(text))))
 }
 
-// longNumber is a number that is an id (a pid, a port) and not a part of a name, as in python3.11 or x264.
-var longNumber = regexp.MustCompile(`[0-9]{4,}`)
+var (
+	// longNumber is a number that is an id (a pid, a port) and not a part of a name, as in python3.11 or x264.
+	longNumber         = regexp.MustCompile(`[0-9]{4,}`)
+	threadName         = regexp.MustCompile(`^([^/]+)/.*`)
+	containerInterface = regexp.MustCompile(`^(?:(br)-|(veth|cali|cni|flannel|lxc|tap|vnet|ifb)).*`)
+)
 
 // programName returns the name that the instances of a program share: kernel threads lose what follows the slash
 // (kworker/0:1-events is kworker), and long numbers become a star (worker-18231 is worker-*).
 func programName(command string) string {
-	name := cleanName(command)
-	if cut := strings.IndexByte(name, '/'); cut > 0 {
-		name = name[:cut]
-	}
-	return longNumber.ReplaceAllString(name, "*")
+	return longNumber.ReplaceAllString(threadName.ReplaceAllString(cleanName(command), "$1"), "*")
 }
 
 // interfaceName returns the series name of a network interface. Those that container engines create and remove, each
 // time under a new name, are summed by prefix.
 func interfaceName(name string) string {
-	for _, prefix := range []string{"veth", "br-", "cali", "cni", "flannel", "lxc", "tap", "vnet", "ifb"} {
-		if strings.HasPrefix(name, prefix) {
-			return strings.TrimSuffix(prefix, "-") + "*"
-		}
-	}
-	return cleanName(name)
+	return containerInterface.ReplaceAllString(cleanName(name), "$1$2*")
 }
 
 // Size returns bytes with a binary prefix.
 func Size[N uint64 | float64](bytes N) string {
-	value, unit := float64(bytes), "B"
-	for _, next := range []string{"KiB", "MiB", "GiB", "TiB", "PiB"} {
-		if value < 1024 {
-			break
-		}
-		value, unit = value/1024, next
-	}
-	return fmt.Sprintf("%.4g %s", value, unit)
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	exponent := min(int(math.Log2(max(float64(bytes), 1)))/10, len(units)-1)
+	return fmt.Sprintf("%.4g %s", math.Ldexp(float64(bytes), -10*exponent), units[exponent])
 }
