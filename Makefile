@@ -11,6 +11,9 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 DATA    ?= ./data
 LISTEN  ?= 127.0.0.1:8080
 
+# As in releases. Packages that are equal in two folders are compiled once.
+export GOFLAGS := $(GOFLAGS) -trimpath
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -52,7 +55,6 @@ $(BIN)/.page-linted: $(PAGE_DEPS) $(PAGE_SRC) web/eslint.config.js web/cycles.js
 page-test: $(PAGE_DEPS) ## the tests of the administration page's code
 	@cd web && npm test --silent
 
-# Without -trimpath, which releases have: with it, every package would be compiled again for the tests.
 .PHONY: build
 build: prerequisites $(PAGE) ## build bin/livegraph
 	@echo "building $(BIN)/livegraph"

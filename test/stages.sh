@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the stages of make test, or with "all" those of make test-all, and prints how long each
-# took. The end-to-end tests, which start a service about a hundred times, the browser and the linter
-# run alone; the page's unit tests run beside the other Go tests. More at once would take as long,
-# because the processors are busy, and timeouts of the service would expire.
+# took. The end-to-end tests, which start a service about a hundred times, and the browser wait a
+# third of the time. Beside them, at the lowest priority, the other tests are compiled, the linter
+# runs, and the page's unit tests do. Timeouts of the service would expire beside more.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 suite=${1:-short}
@@ -46,7 +46,7 @@ module() { (cd "test/$1" && go test -count=1 -timeout 40m ./...); }
 
 # The packages that start whole systems come first: they take longest.
 packages() {
-  local all slow='test/contract$|test/chaos$|consumers/points$|consumers/commands$'
+  local all slow='test/(contract|chaos)$|consumers/(points|commands|embeddings)$|storage/(clickhouse|kafka)$|internal/embedded$'
   all=$(go list ./... | grep -vE '/test/(browser|e2e)$')
   grep -E "$slow" <<<"$all"
   grep -vE "$slow" <<<"$all"
@@ -57,17 +57,23 @@ flags=(-count=1 -vet=off -ldflags=-w)
 
 go_tests() { go test "${flags[@]}" -timeout 60m -parallel 4 "$@"; }
 
-shown e2e go_tests ./test/e2e
+# Lists the packages with their tests, which compiles them, but links nothing.
+compile() { nice -n 19 go list -test -export -f '' ./...; }
+
+{
+  stage page nice -n 19 make -s page-test
+  stage compile compile
+  stage lint nice -n 19 make -s lint
+} &
+beside=$!
+shown e2e go_tests -parallel 5 ./test/e2e
 stage browser go test -count=1 -timeout 60m ./test/browser
-stage page make -s page-test &
-page=$!
-shown go go_tests -p 2 $(packages)
+shown go go_tests -p 3 $(packages)
 stage promql module promql
-wait $page
+wait $beside
 if [ "$suite" = all ]; then
   for name in grafana prometheus influx; do stage $name module $name; done
 fi
-stage lint make -s lint
 
 printf '%-10s       %4d s\n' total $((SECONDS - began))
 if [ -s "$output/failed" ]; then
