@@ -66,9 +66,9 @@ compile() { nice -n 19 go list -test -export -f '' ./...; }
   stage lint nice -n 19 make -s lint
 } &
 beside=$!
-shown e2e go_tests -parallel 5 ./test/e2e
+shown e2e go_tests ./test/e2e
 stage browser go test -count=1 -timeout 60m ./test/browser
-shown go go_tests -p 3 $(packages)
+shown go go_tests -p 2 $(packages)
 stage promql module promql
 wait $beside
 if [ "$suite" = all ]; then
