@@ -60,6 +60,11 @@ func (a *api) eachSeries(
 	if len(selectors) == 0 {
 		selectors = [][]*labels.Matcher{nil}
 	}
+	leave, err := a.places.acquire(ctx, c.workspace)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	query := a.Store.Query(c.workspace, c.now)
 	for _, matchers := range selectors {
 		if err := query.Series(ctx, matchers, each); err != nil {

@@ -10,7 +10,7 @@ func (a *api) register(registerer prometheus.Registerer) {
 	factory := promauto.With(registerer)
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "livegraph_promql_queries", Help: "Number of PromQL queries being evaluated.",
-	}, func() float64 { return float64(a.running.Used()) })
+	}, func() float64 { return float64(a.places.all.Used()) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "livegraph_promql_samples", Help: "Number of samples that are reserved for PromQL queries in progress.",
 	}, func() float64 { return float64(a.Store.SamplesUsed()) })

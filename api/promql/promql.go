@@ -19,7 +19,6 @@ import (
 
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
-	"github.com/livegraph/livegraph/internal/platform/budget"
 	"github.com/livegraph/livegraph/internal/services/promstore"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
@@ -35,8 +34,6 @@ const (
 	// maxPoints is the maximum number of points of a series in the answer to a range query, as in
 	// Prometheus.
 	maxPoints = 11_000
-	// concurrentQueries is the maximum number of queries that are evaluated at the same time. Others wait.
-	concurrentQueries = 8
 )
 
 // Deps are the dependencies of the routes.
@@ -59,9 +56,9 @@ type metadataStore interface {
 
 type api struct {
 	Deps
-	engine  *promql.Engine
-	parser  parser.Parser
-	running *budget.Budget // of concurrent queries
+	engine *promql.Engine
+	parser parser.Parser
+	places *places
 }
 
 // Prefix is the path of the API. A data source of Grafana has it at the end of its URL.
@@ -74,7 +71,7 @@ func Routes(deps Deps) []route.Route {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
 	}
-	a := &api{Deps: deps, parser: parser.NewParser(parser.Options{}), running: budget.New(concurrentQueries)}
+	a := &api{Deps: deps, parser: parser.NewParser(parser.Options{}), places: newPlaces()}
 	a.engine = promql.NewEngine(promql.EngineOpts{
 		Logger: deps.Logger, MaxSamples: deps.MaxSamples, Timeout: deps.QueryTimeout, LookbackDelta: lookback,
 		NoStepSubqueryIntervalFn: func(int64) int64 { return subqueryStep.Milliseconds() },
@@ -99,7 +96,10 @@ func Routes(deps Deps) []route.Route {
 	} {
 		routes = append(routes, read(http.MethodGet, path, handle), read(http.MethodPost, path, handle))
 	}
-	return routes
+	return append(routes, route.Route{
+		Method: http.MethodPost, Pattern: basePath + "/read", Scopes: []request.Scope{request.ReadLiveData},
+		Dialect: dialect, Handle: a.remoteRead,
+	})
 }
 
 // key returns the key in an Authorization header: of scheme Bearer, or the password of scheme Basic.

@@ -98,20 +98,26 @@ func (a *api) evaluate(ctx context.Context, c *call, create newQuery) (result an
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	place, err := a.running.Acquire(ctx, 1)
+	leave, err := a.places.acquire(ctx, c.workspace)
 	if err != nil {
 		return result, nil, err
 	}
+	defer leave()
 	q, err := create(ctx, promql.NewPrometheusQueryOpts(false, delta), text)
 	if err != nil {
-		place.Release()
 		return result, nil, invalidParameter("query", err.Error())
 	}
-	release = func() { q.Close(); place.Release() }
+	release = q.Close
 	res := q.Exec(ctx)
 	if res.Err != nil {
 		return result, release, res.Err
 	}
+	// the answer is in memory until the client has read it
+	share, err := a.Store.Reserve(points(res.Value))
+	if err != nil {
+		return result, release, err
+	}
+	release = func() { q.Close(); share.Release() }
 	warnings := res.Warnings
 	if truncate(res, limit) {
 		warnings = warnings.Add(errTruncated)
@@ -123,6 +129,17 @@ func (a *api) evaluate(ctx context.Context, c *call, create newQuery) (result an
 	result.data = &data
 	result.warnings, result.infos = warnings.AsStrings(text, maxAnnotations, maxAnnotations)
 	return result, release, nil
+}
+
+// points returns the number of points of a result.
+func points(value parser.Value) (n int64) {
+	switch v := value.(type) {
+	case promql.Matrix:
+		return int64(v.TotalSamples())
+	case promql.Vector:
+		return int64(len(v))
+	}
+	return 1
 }
 
 // maxAnnotations is the maximum number of warnings, and of infos, of an answer.

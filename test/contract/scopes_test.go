@@ -87,6 +87,7 @@ func scopesOfRoutes() map[string]needs {
 		"GET /prometheus/api/v1/metadata":            readLive,
 		"GET /prometheus/api/v1/status/buildinfo":    readLive,
 		"GET /prometheus/api/v1/label/{name}/values": readLive,
+		"POST /prometheus/api/v1/read":               readLive,
 		"GET /api/admin/audit":                       admin,
 		"GET /api/admin/usage":                       admin,
 		"POST /api/admin/nodes/{id}/purge":           admin,

@@ -130,6 +130,7 @@ func TestQueriesAnswerAsPrometheus(t *testing.T) {
 		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
 	})}
 	o.compareSeries(t)
+	o.compareReads(t)
 	q := queries{rand.New(rand.NewPCG(seed, 2))}
 	answered, points := 0, 0
 	for range count {

@@ -107,7 +107,7 @@ func TestSeriesWithEqualLabelsAreMerged(t *testing.T) {
 		}
 		return s
 	}
-	set := newSeriesSet([]*series{one(3, "x", 1, 4, 5), one(2, "y", 1), one(1, "x", 2, 4, 6)}, false)
+	set := newSeriesSet([]*series{one(3, "x", 1, 4, 5), one(2, "y", 1), one(1, "x", 2, 4, 6)})
 	require.True(t, set.Next())
 	it := set.At().Iterator(nil)
 	var times []int64

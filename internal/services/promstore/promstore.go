@@ -83,6 +83,16 @@ func (s *Store) SamplesUsed() int64 { return s.samples.Used() }
 // reached their limit.
 func (s *Store) SamplesRefused() int64 { return s.samples.Refused() }
 
+// Reserve reserves memory for a number of samples in the budget of concurrent queries. The caller must
+// release it.
+func (s *Store) Reserve(samples int64) (*budget.Share, error) {
+	share, ok := s.samples.TryAcquire(samples)
+	if !ok {
+		return nil, errBusy()
+	}
+	return share, nil
+}
+
 // Query returns the storage for one query over a workspace. The limits apply to all selections of the
 // query together. Points that are past their retention at the given time are left out.
 func (s *Store) Query(workspace uuid.UUID, now time.Time) *Query {

@@ -36,9 +36,10 @@ func (q *querier) Close() error {
 	return nil
 }
 
-// Select reads the series that match all matchers, and their samples in the range of the hints.
+// Select reads the series that match all matchers, and their samples in the range of the hints. The series
+// are sorted, whether or not the caller asks for it.
 func (q *querier) Select(
-	ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers ...*labels.Matcher,
+	ctx context.Context, _ bool, hints *storage.SelectHints, matchers ...*labels.Matcher,
 ) storage.SeriesSet {
 	list, err := q.selectSeries(ctx, matchers)
 	if err != nil {
@@ -55,7 +56,7 @@ func (q *querier) Select(
 		// as in Prometheus, a series without samples in the range is not selected
 		list = slices.DeleteFunc(list, func(s *series) bool { return len(s.times) == 0 })
 	}
-	return newSeriesSet(list, sortSeries)
+	return newSeriesSet(list)
 }
 
 // LabelValues returns the values of a label of the series that match all matchers.
@@ -134,9 +135,9 @@ func (q *querier) readSamples(ctx context.Context, list []*series, mint, maxt in
 			break
 		}
 		query.Limit = size
-		share, ok := q.store.samples.TryAcquire(int64(size))
-		if !ok {
-			return errBusy()
+		share, err := q.store.Reserve(int64(size))
+		if err != nil {
+			return err
 		}
 		found, more, err := q.store.Points.RawPoints(ctx, query)
 		if err != nil || more {

@@ -77,27 +77,13 @@ type seriesSet struct {
 	next int
 }
 
-// newSeriesSet returns the set of series, in which series with the same labels are merged.
-func newSeriesSet(list []*series, sorted bool) *seriesSet {
-	if sorted || hasRepeatedLabels(list) {
-		slices.SortFunc(list, func(a, b *series) int {
-			return cmp.Or(labels.Compare(a.labels, b.labels), cmp.Compare(a.registered.ID, b.registered.ID))
-		})
-		list = mergeRepeated(list)
-	}
-	return &seriesSet{list: list, next: -1}
-}
-
-func hasRepeatedLabels(list []*series) bool {
-	seen := make(map[uint64]bool, len(list))
-	for _, s := range list {
-		hash := s.labels.Hash() // equal hashes of different labels cost only a needless sort
-		if seen[hash] {
-			return true
-		}
-		seen[hash] = true
-	}
-	return false
+// newSeriesSet returns the set of series, in which series with the same labels are merged. It sorts them by
+// labels, as the database of Prometheus does, because the order decides which of equal values topk selects.
+func newSeriesSet(list []*series) *seriesSet {
+	slices.SortFunc(list, func(a, b *series) int {
+		return cmp.Or(labels.Compare(a.labels, b.labels), cmp.Compare(a.registered.ID, b.registered.ID))
+	})
+	return &seriesSet{list: mergeRepeated(list), next: -1}
 }
 
 // mergeRepeated merges adjacent series with the same labels.
