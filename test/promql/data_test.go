@@ -168,7 +168,11 @@ func openTSDB(t *testing.T, list []randomSeries) *tsdb.DB {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	app := db.Appender(t.Context())
-	for _, series := range list {
+	// The engine gets the series in the order of their creation. It decides which of equal values topk selects.
+	sorted := slices.SortedFunc(slices.Values(list), func(a, b randomSeries) int {
+		return labels.Compare(a.labels, b.labels)
+	})
+	for _, series := range sorted {
 		for _, p := range series.points {
 			if !math.IsNaN(p.value) {
 				_, err := app.Append(0, series.labels, p.ms, p.value)
