@@ -29,7 +29,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			s.authenticateOperator(next, w, r)
 			return
 		}
-		if !under(r, "/api") && s.dialects[r.URL.Path] == nil || isPublicPath(r.URL.Path) {
+		if !under(r, "/api") && s.dialects.of(r) == nil || isPublicPath(r.URL.Path) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -70,8 +70,8 @@ func (s *Server) credentialOf(r *http.Request) (credential *access.Credential, r
 		return nil, refusedNoKey, fault.New(fault.Unauthenticated, "Missing Authorization")
 	}
 	parseKey := bearerKey
-	if rt := s.dialects[r.URL.Path]; rt != nil {
-		parseKey = rt.Dialect.Key
+	if d := s.dialects.of(r); d != nil {
+		parseKey = d.Key
 	}
 	text, ok := parseKey(values[0])
 	if len(values) > 1 || !ok {
@@ -132,7 +132,7 @@ func (s *Server) admit(rt route.Route, w http.ResponseWriter, r *http.Request) (
 	if rt.Access == route.Global {
 		return "", nil
 	}
-	id, err := workspaceOf(rt, r)
+	id, err := workspaceOf(rt, r, credential)
 	if err != nil {
 		return refusedHeader, err
 	}
@@ -172,13 +172,18 @@ func (s *Server) count(rt *route.Route, w http.ResponseWriter, r *http.Request) 
 }
 
 // workspaceOf returns the workspace in the header of a request or, if the route has a
-// dialect, in the dialect's parameter. If both are set, they must be equal.
-func workspaceOf(rt route.Route, r *http.Request) (id uuid.UUID, err error) {
+// dialect, in the dialect's parameter. If both are set, they must be equal. If the dialect has no
+// parameter, the header may be absent from requests with a key of one workspace.
+func workspaceOf(rt route.Route, r *http.Request, credential *access.Credential) (id uuid.UUID, err error) {
 	values := r.Header.Values(workspaceHeader)
 	var fromParameter uuid.UUID
 	var parameter string
-	if rt.Dialect != nil {
+	switch {
+	case rt.Dialect == nil:
+	case rt.Dialect.Workspace != nil:
 		parameter, fromParameter = rt.Dialect.Workspace(r)
+	case len(values) == 0:
+		return onlyWorkspace(credential)
 	}
 	switch {
 	case len(values) == 0 && parameter == "":
@@ -194,6 +199,18 @@ func workspaceOf(rt route.Route, r *http.Request) (id uuid.UUID, err error) {
 		return id, fault.Field(fault.Malformed, "x-workspace-id", "must be one UUID")
 	case fromParameter != uuid.Nil && fromParameter != id:
 		return id, fault.Field(fault.Malformed, parameter, "is another workspace than x-workspace-id")
+	}
+	return id, nil
+}
+
+// onlyWorkspace returns the workspace of a key that has one.
+func onlyWorkspace(credential *access.Credential) (id uuid.UUID, err error) {
+	if len(credential.Workspaces) != 1 {
+		return id, fault.Field(
+			fault.Malformed, "x-workspace-id", "is required, because the key has several workspaces or none",
+		)
+	}
+	for id = range credential.Workspaces {
 	}
 	return id, nil
 }

@@ -207,7 +207,7 @@ func (s *Server) enforceOperator(rt route.Route, recorded bool) http.Handler {
 // against the workspace's plan.
 func (s *Server) inWorkspace(rt route.Route) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		id, err := workspaceOf(rt, r)
+		id, err := workspaceOf(rt, r, nil)
 		if err != nil {
 			return err
 		}

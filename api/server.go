@@ -100,8 +100,8 @@ type account interface {
 type Server struct {
 	deps        Deps
 	routes      []route.Route
-	mirrored    []route.Route           // copies of the routes of workspaces, for operators
-	dialects    map[string]*route.Route // by path; outside /api only these require a key
+	mirrored    []route.Route // copies of the routes of workspaces, for operators
+	dialects    dialects      // outside /api only their paths require a key
 	handler     http.Handler
 	proxies     []netip.Prefix
 	tracer      tracing.Tracer
@@ -149,12 +149,7 @@ func New(deps Deps) (*Server, error) {
 	if deps.Admin != nil {
 		s.mirrored = s.mirror(s.routes)
 	}
-	s.dialects = map[string]*route.Route{}
-	for i := range s.routes {
-		if rt := &s.routes[i]; rt.Dialect != nil {
-			s.dialects[rt.Pattern] = rt
-		}
-	}
+	s.dialects = newDialects(s.routes)
 	s.metrics = newMetrics(s, deps.Metrics)
 	s.concurrency = newConcurrencyLimiter(&deps.Config, registerer)
 	mux := chi.NewMux()
@@ -192,8 +187,12 @@ func checkRoutes(routes []route.Route, administered bool) error {
 			return fmt.Errorf("route %s requires an operator, but is not below %s or there is no admin UI", name, adminAPIPath)
 		case requiresKey && !inAPI && rt.Dialect == nil:
 			return fmt.Errorf("route %s requires a key, but is not under /api", name)
-		case rt.Dialect != nil && (rt.Access != route.Workspace || strings.ContainsAny(rt.Pattern, "{*")):
-			return fmt.Errorf("route %s has a dialect, but no workspace or no fixed path", name)
+		case rt.Dialect != nil && rt.Access != route.Workspace:
+			return fmt.Errorf("route %s has a dialect, but no workspace", name)
+		case rt.Dialect != nil && rt.Dialect.Prefix == "" && strings.ContainsAny(rt.Pattern, "{*"):
+			return fmt.Errorf("route %s has a dialect, but no fixed path", name)
+		case rt.Dialect != nil && !strings.HasPrefix(rt.Pattern, rt.Dialect.Prefix):
+			return fmt.Errorf("route %s is not below the prefix of its dialect", name)
 		case rt.Access == route.Public && inAdmin && name != http.MethodPost+" "+loginPath:
 			return fmt.Errorf("route %s is public, but not the login", name)
 		case rt.Access == route.Public && inAPI && !isPublicPath(rt.Pattern):

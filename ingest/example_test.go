@@ -23,7 +23,9 @@ func (s exampleStores) SourcesByName(context.Context, uuid.UUID, []string) (map[
 	return map[string]uuid.UUID{"boiler": s.source}, nil
 }
 
-func (s exampleStores) CreateSources(context.Context, uuid.UUID, []string) (map[string]uuid.UUID, error) {
+func (s exampleStores) CreateSources(
+	context.Context, uuid.UUID, []string, func(string) map[string]string,
+) (map[string]uuid.UUID, error) {
 	return nil, nil
 }
 

@@ -100,7 +100,9 @@ func (p *fakeStores) SourcesByName(_ context.Context, ws uuid.UUID, names []stri
 	return found, p.failSources
 }
 
-func (p *fakeStores) CreateSources(_ context.Context, ws uuid.UUID, names []string) (map[string]uuid.UUID, error) {
+func (p *fakeStores) CreateSources(
+	_ context.Context, ws uuid.UUID, names []string, _ func(name string) map[string]string,
+) (map[string]uuid.UUID, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.created = append(p.created, names...)

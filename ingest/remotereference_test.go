@@ -161,9 +161,29 @@ func promIdentity(labels [][2]string) (source uuid.UUID, name pointblock.Identit
 		title = "prometheus"
 	}
 	name.Metric = seen["__name__"]
+	if job, instance := promTarget(title); job != seen["job"] || instance != seen["instance"] {
+		for _, key := range []string{"job", "instance"} {
+			if value := seen[key]; value != "" {
+				tags[key] = value
+				name.Tags = append(name.Tags, pointblock.Tag{Key: key, Value: value})
+			}
+		}
+	}
 	slices.SortFunc(name.Tags, func(a, b pointblock.Tag) int { return strings.Compare(a.Key, b.Key) })
 	return uuid.NewSHA1(workspace, []byte(title)), name,
 		!badName(name.Metric) && !badTags(tags) && block.CanNameSource(title)
+}
+
+// promTarget returns the job and the instance that the name of a source means.
+func promTarget(title string) (job, instance string) {
+	slash := strings.IndexByte(title, '/')
+	switch {
+	case title == "prometheus":
+		return "", ""
+	case slash <= 0:
+		return title, ""
+	}
+	return title[:slash], title[slash+1:]
 }
 
 func requireAgreementOnRemoteWrite(t require.TestingT, body []byte) {

@@ -55,11 +55,23 @@ func TestSamplesOfPrometheusAreTaken(t *testing.T) {
 		},
 		"no job": {
 			promWrite(promwrite.Labels("__name__", "up", "instance", "a:1").Sample(1, 1)),
-			map[string]any{in("a:1", `"up"{} 1000 n`): 1.0},
+			map[string]any{in("a:1", `"up"{"instance"="a:1",} 1000 n`): 1.0},
 		},
 		"no instance": {
 			promWrite(promwrite.Labels("__name__", "up", "job", "node").Sample(1, 1)),
 			map[string]any{in("node", `"up"{} 1000 n`): 1.0},
+		},
+		"a job with a slash": {
+			promWrite(promwrite.Labels("__name__", "up", "job", "a/b", "instance", "c").Sample(1, 1)),
+			map[string]any{in("a/b/c", `"up"{"instance"="c","job"="a/b",} 1000 n`): 1.0},
+		},
+		"an instance with a slash": {
+			promWrite(promwrite.Labels("__name__", "up", "job", "a", "instance", "b/c").Sample(1, 1)),
+			map[string]any{in("a/b/c", `"up"{} 1000 n`): 1.0},
+		},
+		"a job that is the name of the source of neither": {
+			promWrite(promwrite.Labels("__name__", "up", "job", "prometheus").Sample(1, 1)),
+			map[string]any{in("prometheus", `"up"{"job"="prometheus",} 1000 n`): 1.0},
 		},
 		"neither": {
 			promWrite(promwrite.Labels("__name__", "ALERTS", "alertname", "x").Sample(1, 1)),

@@ -45,3 +45,10 @@ func Exclusions(
 	}
 	return hidden, nil
 }
+
+// From returns the function Exclusions with a store.
+func From(store Store) func(context.Context, uuid.UUID, []registry.Series) (timeseries.Hidden, error) {
+	return func(ctx context.Context, workspace uuid.UUID, series []registry.Series) (timeseries.Hidden, error) {
+		return Exclusions(ctx, store, workspace, series)
+	}
+}

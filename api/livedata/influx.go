@@ -1,7 +1,6 @@
 package livedata
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -28,7 +27,7 @@ const (
 // influxRoutes returns the routes for Telegraf and the clients of InfluxDB.
 func (a *api) influxRoutes() []route.Route {
 	write := func(path string, d *route.Dialect) route.Route {
-		d.Errors = influxError
+		d.Errors = reply.Dialect{Status: influxError}
 		return route.Route{
 			Method: http.MethodPost, Pattern: path, Scopes: []request.Scope{request.WriteLiveData}, Handle: a.influxWrite,
 			Dialect: d, Work: route.WritesPoints, CheckCapacity: a.Bodies.CheckCapacity,
@@ -51,9 +50,7 @@ func tokenKey(authorization string) (text string, ok bool) {
 func passwordKey(authorization string) (text string, ok bool) {
 	scheme, text, _ := strings.Cut(authorization, " ")
 	if strings.EqualFold(scheme, "Basic") {
-		plain, err := base64.StdEncoding.DecodeString(strings.TrimLeft(text, " "))
-		_, text, ok = strings.Cut(string(plain), ":")
-		return text, ok && err == nil
+		return request.BasicPassword(text)
 	}
 	if text, ok = tokenKey(authorization); ok && strings.EqualFold(scheme, "Token") {
 		text = text[strings.LastIndexByte(text, ':')+1:]

@@ -2,10 +2,15 @@ package reply
 
 import "context"
 
-// Dialect converts a status into that of another product's API, for the clients of that
-// product. code is the product's name of the error. The response has it as its top-level
-// code, next to a message, in addition to the envelope.
-type Dialect func(status int) (clientStatus int, code string)
+// Dialect converts error responses into those of another product's API, for the clients of that
+// product.
+type Dialect struct {
+	// Status converts a status. code is the product's name of the error.
+	Status func(status int) (clientStatus int, code string)
+	// Body returns the product's body of an error response. If it is nil, the response is the
+	// envelope with the code and the message as top-level fields.
+	Body func(code, message string) any
+}
 
 type dialectKey struct{}
 
@@ -14,14 +19,17 @@ func WithDialect(ctx context.Context, d Dialect) context.Context {
 	return context.WithValue(ctx, dialectKey{}, d)
 }
 
-// applyDialect applies the context's dialect to f, if there is one, and returns the status
-// of the response.
-func (f *failure) applyDialect(ctx context.Context, status int) int {
+// inDialect returns the status and the body of an error response in the context's dialect or, if
+// there is none, in the envelope.
+func (f *failure) inDialect(ctx context.Context, status int) (clientStatus int, body any) {
 	d, ok := ctx.Value(dialectKey{}).(Dialect)
 	if !ok {
-		return status
+		return status, f
 	}
-	status, f.Code = d(status)
-	f.Message = f.Error.Message
-	return status
+	status, code := d.Status(status)
+	if d.Body != nil {
+		return status, d.Body(code, f.Error.Message)
+	}
+	f.Code, f.Message = code, f.Error.Message
+	return status, f
 }

@@ -113,8 +113,8 @@ func Error(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	setErrorHeaders(w.Header(), fe, entry.status, challengeOf(r.Context()))
 	answer := failure{Error: problem(fe), RequestID: RequestID(r.Context())}
-	status := answer.applyDialect(r.Context(), entry.status)
-	write(w, r, status, answer)
+	status, body := answer.inDialect(r.Context(), entry.status)
+	write(w, r, status, body)
 }
 
 // ProblemOf returns the public form of err, for a response that has several.

@@ -78,8 +78,13 @@ type Dialect struct {
 	// that the clients use.
 	Key func(authorization string) (text string, ok bool)
 	// Workspace returns the parameter that contains the workspace, and the id in it, which
-	// is zero if it is not valid.
+	// is zero if it is not valid. If it is nil, a request without the workspace header is for
+	// the key's only workspace.
 	Workspace func(r *http.Request) (parameter string, id uuid.UUID)
+	// Prefix is the path of the product's API, such as /prometheus. The dialect applies to all
+	// paths below it, so that routes may have parameters in their paths, and paths without a
+	// route require a key. It is empty if the dialect applies to one path.
+	Prefix string
 	// Errors is the dialect of error responses.
 	Errors reply.Dialect
 }

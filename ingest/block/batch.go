@@ -52,6 +52,9 @@ type Hooks struct {
 	Read func(l *Label)
 	// Resolved is called with the series of each label that was parsed. It may be nil.
 	Resolved func(l *Label, ref pointblock.SeriesRef, identity *pointblock.Identity)
+	// SourceTags returns the tags of a source that is created with this name. It is nil if they
+	// have none.
+	SourceTags func(name string) map[string]string
 }
 
 // maxAhead is how far a point's time may be ahead of the server's clock.

@@ -19,9 +19,12 @@ type SourceDirectory interface {
 	// SourcesByName returns the ids of the workspace's sources with these names that are not deleted.
 	SourcesByName(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error)
 	// CreateSources creates sources with these names, in the given order, up to the workspace's
-	// limit. It returns the ids of all sources that then exist with these names, including those
-	// that others created. Names beyond the limit are omitted.
-	CreateSources(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error)
+	// limit, and with the tags of their names; nil: without tags. It returns the ids of all sources
+	// that then exist with these names, including those that others created. Names beyond the limit
+	// are omitted.
+	CreateSources(
+		ctx context.Context, workspace uuid.UUID, names []string, tags func(name string) map[string]string,
+	) (map[string]uuid.UUID, error)
 }
 
 // SeriesRegistry assigns ids to series.

@@ -140,7 +140,7 @@ func (r *Resolver) createSources(ctx context.Context, b *block.Batch) error {
 	}
 	created := map[string]uuid.UUID{}
 	for chunk := range slices.Chunk(names, MaxLookupBatch) {
-		result, err := r.deps.Sources.CreateSources(ctx, b.Workspace, chunk)
+		result, err := r.deps.Sources.CreateSources(ctx, b.Workspace, chunk, b.Hooks.SourceTags)
 		if err != nil {
 			return fmt.Errorf("creating sources: %w", err)
 		}

@@ -140,9 +140,28 @@ func (s *Server) send(t testing.TB, r *http.Request) *Answer {
 	a := &Answer{Status: response.StatusCode, Header: response.Header, Body: body}
 	if strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") && a.Header.Get("Content-Encoding") == "" &&
 		len(body) > 0 {
-		a.decode(t)
+		if strings.HasPrefix(r.URL.Path, prometheusPath) {
+			a.decodePrometheus(t)
+		} else {
+			a.decode(t)
+		}
 	}
 	return a
+}
+
+// prometheusPath is the path of the API of Prometheus, whose answers have no envelope.
+const prometheusPath = "/prometheus"
+
+// decodePrometheus decodes an answer in the format of Prometheus. The type of an error is its code.
+func (a *Answer) decodePrometheus(t testing.TB) {
+	t.Helper()
+	var answer struct {
+		Status, ErrorType, Error string
+		Data                     json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal(a.Body, &answer), "%s", a.Body)
+	a.Success, a.Data = answer.Status == "success", answer.Data
+	a.Error = Problem{Code: answer.ErrorType, Message: answer.Error}
 }
 
 func (a *Answer) decode(t testing.TB) {
@@ -239,6 +258,9 @@ func (s *Server) checkFailure(t testing.TB, path string, a *Answer) {
 	t.Helper()
 	name, known := genericFailures[a.Status]
 	require.True(t, known, "status %d is none of the interface", a.Status)
+	if strings.HasPrefix(path, prometheusPath) {
+		name = "PrometheusError"
+	}
 	response := s.contract.doc.Components.Responses[name].Value
 	if strings.HasPrefix(path, "/admin") {
 		switch a.Status {

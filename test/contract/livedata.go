@@ -7,14 +7,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/api/deleted"
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/livedata"
+	"github.com/livegraph/livegraph/api/promql"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/api/tail"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/ingest/routing"
+	"github.com/livegraph/livegraph/internal/services/promstore"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -73,7 +76,13 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	if l.Change != nil {
 		l.Change(&deps)
 	}
-	return livedata.Routes(deps)
+	return append(livedata.Routes(deps), promql.Routes(promql.Deps{
+		Store: promstore.New(promstore.Deps{
+			Series: s.DB, Points: timeseries.New(l.Points), Exclusions: deleted.From(s.DB),
+			MaxSeries: 1000, MaxSamples: 200_000, MaxTotalSamples: 1_000_000,
+		}),
+		Metadata: s.DB, Version: "test", MaxSamples: 200_000, QueryTimeout: deps.QueryTimeout,
+	})...)
 }
 
 // OpenLog opens the log of a broker, and creates topics with four partitions.

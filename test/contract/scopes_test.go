@@ -47,37 +47,51 @@ func scopesOfRoutes() map[string]needs {
 	readNodes, readEdges, admin := one(request.ReadNodes), one(request.ReadEdges), one(request.Admin)
 	readLive, writeLive := one(request.ReadLiveData), one(request.WriteLiveData)
 	return map[string]needs{
-		"GET /api/queries/nodes":                    readNodes,
-		"GET /api/queries/nodes/{id}":               readNodes,
-		"GET /api/queries/edges":                    readEdges,
-		"GET /api/queries/edges/{id}":               readEdges,
-		"GET /api/queries/nodes/{id}/neighbors":     both,
-		"GET /api/queries/history":                  both,
-		"GET /api/queries/history/{sequence}/edges": both,
-		"GET /api/queries/events":                   both,
-		"POST /api/commands/execute":                writes, // and then the scope of the command
-		"POST /api/commands/batch":                  writes,
-		"GET /api/commands/{id}":                    writes,
-		"GET /api/live-data/sources":                readLive,
-		"GET /api/live-data/sources/{id}":           readLive,
-		"GET /api/live-data/query":                  readLive,
-		"GET /api/live-data/series":                 readLive,
-		"GET /api/live-data/stream":                 readLive,
-		"POST /api/live-data/sources":               writeLive,
-		"PATCH /api/live-data/sources/{id}":         writeLive,
-		"POST /api/live-data/ingest":                writeLive,
-		"POST /api/v1/write":                        writeLive,
-		"POST /api/v2/write":                        writeLive,
-		"POST /write":                               writeLive,
-		"DELETE /api/live-data/sources/{id}":        admin,
-		"DELETE /api/live-data/points":              admin,
-		"POST /api/rag/search":                      readNodes,
-		"POST /api/rag/hybrid-search":               both, // and read:livedata for live values
-		"GET /api/rag/index/status":                 readNodes,
-		"GET /api/admin/audit":                      admin,
-		"GET /api/admin/usage":                      admin,
-		"POST /api/admin/nodes/{id}/purge":          admin,
-		"POST /api/admin/reindex":                   admin,
+		"GET /api/queries/nodes":                     readNodes,
+		"GET /api/queries/nodes/{id}":                readNodes,
+		"GET /api/queries/edges":                     readEdges,
+		"GET /api/queries/edges/{id}":                readEdges,
+		"GET /api/queries/nodes/{id}/neighbors":      both,
+		"GET /api/queries/history":                   both,
+		"GET /api/queries/history/{sequence}/edges":  both,
+		"GET /api/queries/events":                    both,
+		"POST /api/commands/execute":                 writes, // and then the scope of the command
+		"POST /api/commands/batch":                   writes,
+		"GET /api/commands/{id}":                     writes,
+		"GET /api/live-data/sources":                 readLive,
+		"GET /api/live-data/sources/{id}":            readLive,
+		"GET /api/live-data/query":                   readLive,
+		"GET /api/live-data/series":                  readLive,
+		"GET /api/live-data/stream":                  readLive,
+		"POST /api/live-data/sources":                writeLive,
+		"PATCH /api/live-data/sources/{id}":          writeLive,
+		"POST /api/live-data/ingest":                 writeLive,
+		"POST /api/v1/write":                         writeLive,
+		"POST /api/v2/write":                         writeLive,
+		"POST /write":                                writeLive,
+		"DELETE /api/live-data/sources/{id}":         admin,
+		"DELETE /api/live-data/points":               admin,
+		"POST /api/rag/search":                       readNodes,
+		"POST /api/rag/hybrid-search":                both, // and read:livedata for live values
+		"GET /api/rag/index/status":                  readNodes,
+		"GET /prometheus/api/v1/query":               readLive,
+		"POST /prometheus/api/v1/query":              readLive,
+		"GET /prometheus/api/v1/query_range":         readLive,
+		"POST /prometheus/api/v1/query_range":        readLive,
+		"GET /prometheus/api/v1/series":              readLive,
+		"POST /prometheus/api/v1/series":             readLive,
+		"GET /prometheus/api/v1/labels":              readLive,
+		"POST /prometheus/api/v1/labels":             readLive,
+		"GET /prometheus/api/v1/format_query":        readLive,
+		"POST /prometheus/api/v1/format_query":       readLive,
+		"GET /prometheus/api/v1/metadata":            readLive,
+		"GET /prometheus/api/v1/status/buildinfo":    readLive,
+		"GET /prometheus/api/v1/label/{name}/values": readLive,
+		"POST /prometheus/api/v1/read":               readLive,
+		"GET /api/admin/audit":                       admin,
+		"GET /api/admin/usage":                       admin,
+		"POST /api/admin/nodes/{id}/purge":           admin,
+		"POST /api/admin/reindex":                    admin,
 	}
 }
 
@@ -112,7 +126,7 @@ func TestEachRouteRequiresItsScope(t *testing.T) {
 		require.True(t, known, "%s: no scopes are promised", name)
 		sameScopes(t, rt, want)
 		tried++
-		path := strings.NewReplacer("{id}", uuid.NewString(), "{sequence}", "1").Replace(rt.Pattern)
+		path := strings.NewReplacer("{id}", uuid.NewString(), "{sequence}", "1", "{name}", "job").Replace(rt.Pattern)
 		for scope, key := range keys {
 			if !want.met(scope) {
 				requireForbidden(t, s, rt.Method, path, key, want)
@@ -127,15 +141,26 @@ func TestEachRouteRequiresItsScope(t *testing.T) {
 			require.NotEqual(t, http.StatusForbidden, status, name)
 		}
 		// A scope does not apply in a workspace that the key has no access to.
+		code := authorization
+		if isPrometheus(path) {
+			code = "forbidden"
+		}
 		s.Do(t, contract.Request{Method: rt.Method, Path: path, Key: keys[request.Admin], Workspace: other.String()}).
-			RequireFailure(t, 403, authorization, "Workspace access denied", nil)
+			RequireFailure(t, 403, code, "Workspace access denied", nil)
 	}
 	require.Len(t, promised, tried, "a promised route is not served")
 }
 
+// isPrometheus reports whether a path is of the API of Prometheus, which has other errors.
+func isPrometheus(path string) bool { return strings.HasPrefix(path, "/prometheus/") }
+
 func requireForbidden(t *testing.T, s *contract.Server, method, path, key string, want needs) {
 	t.Helper()
 	a := s.Do(t, contract.Request{Method: method, Path: path, Key: key})
+	if isPrometheus(path) {
+		a.RequireFailure(t, 403, "forbidden", "Forbidden", nil)
+		return
+	}
 	a.RequireFailure(t, 403, authorization, "Forbidden", map[string]any{"required": want.required()})
 }
 

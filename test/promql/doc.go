@@ -3,5 +3,9 @@
 // (test/monitoring compares that page with a running server), and every alert fires for its fault and
 // only then.
 //
-// It is a separate module, so that Prometheus is not a dependency of Livegraph.
+// It also compares the API of Prometheus that Livegraph has with Prometheus itself: with its engine over its
+// database, and with its client of remote read; and it runs the examples of docs/promql.md.
+//
+// It is a separate module, so that the database and the clients of Prometheus are not dependencies of
+// Livegraph.
 package promql

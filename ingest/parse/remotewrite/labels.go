@@ -93,6 +93,7 @@ func (p *Parser) readLabels(l *block.Label) bool {
 			}
 		}
 	}
+	sorted = p.addTarget(job, instance) && sorted
 	p.checkLabels(l, sorted)
 	l.Tags = p.batch.Labels.CopyTags(p.tags)
 	l.Source = p.targetSource(job, instance)
@@ -154,6 +155,58 @@ func refuseNotUTF8(l *block.Label, tags []pointblock.Tag) {
 			l.Refuse(rejection.TagUTF8, strings.ToValidUTF8(tags[i].Key, "\ufffd"))
 		}
 	}
+}
+
+// addTarget adds job and instance to the tags unless they can be read from the name of the source. It
+// reports whether it added none. So two label sets never are one series, and the labels can be answered
+// as they were written.
+func (p *Parser) addTarget(job, instance string) bool {
+	if parsedJob, parsedInstance := targetOf(sourceName(job, instance)); parsedJob == job && parsedInstance == instance {
+		return true
+	}
+	for _, tag := range []pointblock.Tag{{Key: jobLabel, Value: job}, {Key: instanceLabel, Value: instance}} {
+		if tag.Value != "" {
+			p.tags = append(p.tags, tag)
+		}
+	}
+	return false
+}
+
+// sourceName returns the name of the source of a target: job/instance. If one of the two is empty, the
+// other is the name.
+func sourceName(job, instance string) string {
+	switch {
+	case job != "" && instance != "":
+		return job + "/" + instance
+	case job == "" && instance == "":
+		return defaultSource
+	}
+	return job + instance
+}
+
+// targetOf returns the job and the instance that the name of a source usually means: what precedes the
+// first slash, and the rest. Tags have other ones.
+func targetOf(name string) (job, instance string) {
+	if name == defaultSource {
+		return "", ""
+	}
+	if job, instance, _ = strings.Cut(name, "/"); job == "" {
+		return name, ""
+	}
+	return job, instance
+}
+
+// targetTags returns the tags of a source that is created for a target.
+func targetTags(name string) map[string]string {
+	tags := map[string]string{}
+	job, instance := targetOf(name)
+	if job != "" {
+		tags[jobLabel] = job
+	}
+	if instance != "" {
+		tags[instanceLabel] = instance
+	}
+	return tags
 }
 
 // targetSource returns the index of the source named job/instance. If one of the two is

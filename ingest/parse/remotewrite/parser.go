@@ -56,7 +56,8 @@ func New(cache *block.LabelCache) *Parser {
 	p := &Parser{cache: cache}
 	p.hooks = block.Hooks{
 		FieldPath: p.fieldPath, ListName: func() string { return "body" }, Resolved: p.cacheSeries,
-		Read: func(l *block.Label) { p.readLabels(l) },
+		Read:       func(l *block.Label) { p.readLabels(l) },
+		SourceTags: targetTags,
 	}
 	p.notes.Unindexed = true
 	return p

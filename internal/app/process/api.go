@@ -8,8 +8,10 @@ import (
 	"github.com/livegraph/livegraph/api"
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/auth"
+	"github.com/livegraph/livegraph/api/deleted"
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/livedata"
+	"github.com/livegraph/livegraph/api/promql"
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
@@ -17,6 +19,7 @@ import (
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/ingest/routing"
+	"github.com/livegraph/livegraph/internal/services/promstore"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
@@ -44,6 +47,7 @@ func (b *builder) addAPI() error {
 		Admin: operators, Ready: b.ready(trail), Metrics: b.Metrics, TLS: b.TLS, Tracing: b.Tracing,
 		Routes: slices.Concat(
 			graph.Routes, SearchRoutes(&b.Options, &b.Stores), audit.Routes(b.auditDeps()), b.adminRoutes(operators), live,
+			b.promqlRoutes(),
 		),
 	})
 	if err != nil {
@@ -119,6 +123,19 @@ func (b *builder) pointRoutes(bodies *request.Budget, idempotencyKeys *idempoten
 		TopicID:  func() [16]byte { return b.Kafka.PointsTopic().ID },
 		TokenKey: b.Installation.CheckpointKey, Bodies: bodies, Metrics: b.Metrics,
 		MaxBodyBytes: b.Config.Ingest.MaxBodyBytes, QueryTimeout: b.Config.API.QueryTimeout,
+	})
+}
+
+// promqlRoutes returns the routes of Prometheus' API for reading.
+func (b *builder) promqlRoutes() []route.Route {
+	cfg := &b.Config.PromQL
+	return promql.Routes(promql.Deps{
+		Store: promstore.New(promstore.Deps{
+			Series: b.Postgres, Points: timeseries.New(b.ClickHouse), Exclusions: deleted.From(b.Postgres),
+			MaxSeries: cfg.MaxSeries, MaxSamples: cfg.MaxSamples, MaxTotalSamples: cfg.MaxTotalSamples,
+		}),
+		Metadata: b.Postgres, Version: b.Version, MaxSamples: cfg.MaxSamples, QueryTimeout: b.Config.API.QueryTimeout,
+		Logger: b.Logger, Metrics: b.Metrics,
 	})
 }
 

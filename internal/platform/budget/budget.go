@@ -86,6 +86,17 @@ func (s *Share) Grow(n int64) bool {
 	return true
 }
 
+// Shrink reduces the share to n, unless it is smaller. It must not be called concurrently with other methods.
+func (s *Share) Shrink(n int64) {
+	excess := s.Size() - n
+	if excess <= 0 {
+		return
+	}
+	s.size.Add(-excess)
+	s.budget.used.Add(-excess)
+	s.budget.free.Release(excess)
+}
+
 // Release returns the share to the budget. Calls after the first do nothing.
 func (s *Share) Release() {
 	if s == nil {

@@ -81,3 +81,19 @@ func TestConcurrentSharesAddUp(t *testing.T) {
 	require.Zero(t, b.Used())
 	require.True(t, b.Fits(100))
 }
+
+func TestAShareCanBeShrunk(t *testing.T) {
+	b := budget.New(10)
+	share, ok := b.TryAcquire(10)
+	require.True(t, ok)
+	share.Shrink(12)
+	require.EqualValues(t, 10, b.Used())
+	share.Shrink(3)
+	require.EqualValues(t, 3, b.Used())
+	require.EqualValues(t, 3, share.Size())
+	rest, ok := b.TryAcquire(7)
+	require.True(t, ok)
+	share.Release()
+	rest.Release()
+	require.Zero(t, b.Used())
+}

@@ -50,6 +50,7 @@ type Config struct {
 	API        API        `embed:"" prefix:"api-"`
 	Ingest     Ingest     `embed:"" prefix:"ingest-"`
 	Streams    Streams    `embed:"" prefix:"streams-"`
+	PromQL     PromQL     `embed:"" prefix:"promql-"`
 	Points     Points     `embed:"" prefix:"points-"`
 	Rollups    Rollups    `embed:"" prefix:"rollups-"`
 	Graph      Graph      `embed:"" prefix:"graph-"`
@@ -112,6 +113,19 @@ type Ingest struct {
 	SeriesCacheSize  int           `help:"Maximum number of series in the cache of this process." default:"2000000" env:"LIVEGRAPH_INGEST_SERIES_CACHE_SIZE"`
 	LabelCacheBytes  int           `help:"Size of the cache of labels in bytes, about 320 per series that producers send." default:"402653184" env:"LIVEGRAPH_INGEST_LABEL_CACHE_BYTES"`
 	LogFullThreshold float64       `help:"Maximum lag of the points consumer, as a fraction of the log's retention. Above it, requests are answered 503." default:"0.8" env:"LIVEGRAPH_INGEST_LOG_FULL_THRESHOLD"`
+}
+
+// PromQL holds the limits of queries in PromQL.
+type PromQL struct {
+	MaxSeries       int   `help:"Maximum number of series of a PromQL query, and of names, values and series in a list. Above it, the request is answered 422." default:"50000" env:"LIVEGRAPH_PROMQL_MAX_SERIES"`
+	MaxSamples      int   `help:"Maximum number of samples that a PromQL query reads, and of those that it has in memory at once, with 16 bytes each. Above it, the query is answered 422." default:"5000000" env:"LIVEGRAPH_PROMQL_MAX_SAMPLES"`
+	MaxTotalSamples int64 `help:"Maximum number of samples that the PromQL queries of this process read at the same time, at least promql-max-samples. Above it, queries are answered 503." default:"15000000" env:"LIVEGRAPH_PROMQL_MAX_TOTAL_SAMPLES"`
+}
+
+func (p *PromQL) validate(invalid func(setting, format string, args ...any)) {
+	if p.MaxTotalSamples < int64(p.MaxSamples) {
+		invalid("promql-max-total-samples", "must be at least promql-max-samples")
+	}
 }
 
 // Points holds the settings of the points consumer.

@@ -40,6 +40,7 @@ func (c *Config) Validate() error {
 	c.Embeddings.validate(invalid)
 	c.Kafka.validate(invalid)
 	c.Streams.validate(invalid)
+	c.PromQL.validate(invalid)
 	c.Audit.validate(invalid)
 	c.Metrics.validate(invalid)
 	if t := c.Ingest.LogFullThreshold; t <= 0 || t > 1 {
@@ -96,6 +97,8 @@ func (c *Config) validateAboveZero(invalid func(setting, format string, args ...
 		"points-retention-every":    int64(c.Points.RetentionEvery),
 		"rollups-quiet":             int64(c.Rollups.Quiet),
 		"api-limits-timeout":        int64(c.API.LimitsTimeout),
+		"promql-max-series":         int64(c.PromQL.MaxSeries),
+		"promql-max-samples":        int64(c.PromQL.MaxSamples),
 	}
 	for _, name := range slices.Sorted(maps.Keys(positive)) {
 		if positive[name] <= 0 {

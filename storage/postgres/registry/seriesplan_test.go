@@ -142,7 +142,7 @@ func TestManyNewSourcesAndSeriesReadFewRows(t *testing.T) {
 func registerSources(t *testing.T, db *pgtest.DB, ws uuid.UUID, names []string, chunk, each int) {
 	t.Helper()
 	for some := range slices.Chunk(names, chunk) {
-		created, err := db.CreateSources(t.Context(), ws, some)
+		created, err := db.CreateSources(t.Context(), ws, some, nil)
 		require.NoError(t, err)
 		require.Len(t, created, len(some))
 		var idents []pointblock.Identity
@@ -176,14 +176,14 @@ func TestNamesBeyondTheLimitAreRefusedSoon(t *testing.T) {
 	ws := pgtest.LimitedWorkspace(t, db, limit, 10)
 	names := namesOfSources(2 * limit)
 	for some := range slices.Chunk(names[:limit], chunk) {
-		_, err := db.CreateSources(ctx, ws, some)
+		_, err := db.CreateSources(ctx, ws, some, nil)
 		require.NoError(t, err)
 	}
 	for range 8 {
 		found, err := db.SourcesByName(ctx, ws, names[limit:])
 		require.NoError(t, err)
 		require.Empty(t, found)
-		created, err := db.CreateSources(ctx, ws, names[limit:])
+		created, err := db.CreateSources(ctx, ws, names[limit:], nil)
 		require.NoError(t, err)
 		require.Empty(t, created)
 	}

@@ -7,18 +7,22 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// CreateSources creates sources with these names, which the caller has validated, and
-// returns the ids of all sources with these names: new ones, existing ones, and those that
-// another request created at the same time. It creates them in the order of names up to
+// CreateSources creates sources with these names, which the caller has validated, and with
+// the tags that the function returns for each name (nil: without tags). It returns the ids of
+// all sources with these names: new ones, existing ones, and those that another request
+// created at the same time. It creates them in the order of names up to
 // the workspace's limit, which is exact under concurrency, and omits the names beyond it.
 // In a workspace that does not exist or is deleted it creates none.
-func (db *Store) CreateSources(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error) {
+func (db *Store) CreateSources(
+	ctx context.Context, workspace uuid.UUID, names []string, tags func(name string) map[string]string,
+) (map[string]uuid.UUID, error) {
 	full, err := db.sourceLimitReached(ctx, workspace)
 	if err != nil {
 		return nil, err
@@ -38,7 +42,7 @@ func (db *Store) CreateSources(ctx context.Context, workspace uuid.UUID, names [
 			return err
 		}
 		missing := missingNames(names, existing, remaining)
-		created, err := insertSources(ctx, tx, workspace, missing)
+		created, err := insertSources(ctx, tx, workspace, missing, tags)
 		if err != nil || len(missing) == 0 {
 			return err
 		}
@@ -134,21 +138,32 @@ func missingNames(names []string, existing map[string]uuid.UUID, limit int64) []
 	return missing
 }
 
-// insertSources adds sources that have only a name. It inserts them sorted by name, so that
+// insertSources adds sources that have only a name and tags. It inserts them sorted by name, so that
 // concurrent transactions do not deadlock, and omits a name that is taken meanwhile.
-func insertSources(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error) {
+func insertSources(
+	ctx context.Context, tx pgx.Tx, workspace uuid.UUID, names []string, tagsOf func(name string) map[string]string,
+) (map[string]uuid.UUID, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
 	slices.Sort(names)
-	ids := make([]uuid.UUID, len(names))
+	ids, tags := make([]uuid.UUID, len(names)), make([]string, len(names))
 	for i := range ids {
-		ids[i] = uuid.Must(uuid.NewV7())
+		ids[i], tags[i] = uuid.Must(uuid.NewV7()), "{}"
+		if tagsOf == nil {
+			continue
+		}
+		text, err := json.Marshal(tagsOf(names[i]), json.Deterministic(true))
+		if err != nil {
+			return nil, fmt.Errorf("encoding tags: %w", err)
+		}
+		tags[i] = string(text)
 	}
 	rows, err := tx.Query(ctx, `
-		INSERT INTO sources (workspace_id, id, name)
-		SELECT $1, n.id, n.name FROM unnest($2::uuid[], $3::text[]) AS n(id, name)
-		ON CONFLICT (workspace_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING name, id`, workspace, ids, names)
+		INSERT INTO sources (workspace_id, id, name, tags)
+		SELECT $1, n.id, n.name, n.tags::jsonb FROM unnest($2::uuid[], $3::text[], $4::text[]) AS n(id, name, tags)
+		ON CONFLICT (workspace_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING name, id`,
+		workspace, ids, names, tags)
 	if err != nil {
 		return nil, fmt.Errorf("adding sources: %w", err)
 	}

@@ -18,14 +18,14 @@ func TestSourcesAreCreatedByNameOnce(t *testing.T) {
 	db := pgtest.Open(t)
 	ws, other := pgtest.LimitedWorkspace(t, db, 10, 10), pgtest.LimitedWorkspace(t, db, 10, 10)
 	pump := source(t, db, ws, "pump")
-	created, err := db.CreateSources(t.Context(), ws, []string{"fan", "pump", "fan", "Fan"})
+	created, err := db.CreateSources(t.Context(), ws, []string{"fan", "pump", "fan", "Fan"}, nil)
 	require.NoError(t, err)
 	require.Len(t, created, 3)
 	require.Equal(t, pump.ID, created["pump"])
-	again, err := db.CreateSources(t.Context(), ws, []string{"pump", "fan", "Fan"})
+	again, err := db.CreateSources(t.Context(), ws, []string{"pump", "fan", "Fan"}, nil)
 	require.NoError(t, err)
 	require.Equal(t, created, again)
-	elsewhere, err := db.CreateSources(t.Context(), other, []string{"pump"})
+	elsewhere, err := db.CreateSources(t.Context(), other, []string{"pump"}, nil)
 	require.NoError(t, err)
 	require.NotEqual(t, pump.ID, elsewhere["pump"])
 
@@ -37,7 +37,7 @@ func TestSourcesAreCreatedByNameOnce(t *testing.T) {
 
 	_, err = db.DeleteSource(t.Context(), ws, fan.ID, "req_1")
 	require.NoError(t, err)
-	again, err = db.CreateSources(t.Context(), ws, []string{"fan"})
+	again, err = db.CreateSources(t.Context(), ws, []string{"fan"}, nil)
 	require.NoError(t, err)
 	require.NotEqual(t, fan.ID, again["fan"], "a deleted id is not used again")
 }
@@ -55,7 +55,7 @@ func TestSourcesByNameObeyTheLimitExactly(t *testing.T) {
 			for i := range each { // each worker shares half of its names with the next
 				names = append(names, fmt.Sprint("source ", w*each/2+i))
 			}
-			created, err := db.CreateSources(t.Context(), ws, names)
+			created, err := db.CreateSources(t.Context(), ws, names, nil)
 			mu.Lock()
 			defer mu.Unlock()
 			for name, id := range created {
@@ -76,7 +76,7 @@ func TestSourcesByNameObeyTheLimitExactly(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, limit, left[0].Sources, "the counter is the number of sources")
 
-	created, err := db.CreateSources(t.Context(), ws, []string{"one more", "source 0"})
+	created, err := db.CreateSources(t.Context(), ws, []string{"one more", "source 0"}, nil)
 	require.NoError(t, err)
 	require.NotContains(t, created, "one more")
 	first, known := ids["source 0"]
@@ -85,7 +85,7 @@ func TestSourcesByNameObeyTheLimitExactly(t *testing.T) {
 
 func TestInAMissingWorkspaceNoSourceIsCreated(t *testing.T) {
 	db := pgtest.Open(t)
-	created, err := db.CreateSources(t.Context(), uuid.New(), []string{"pump"})
+	created, err := db.CreateSources(t.Context(), uuid.New(), []string{"pump"}, nil)
 	require.NoError(t, err)
 	require.Empty(t, created)
 }
@@ -105,7 +105,7 @@ func TestANameThatARenameTakesMeanwhileIsTheRenamedSource(t *testing.T) {
 			return err
 		})
 		group.Go(func() error {
-			created, err := db.CreateSources(t.Context(), ws, []string{name})
+			created, err := db.CreateSources(t.Context(), ws, []string{name}, nil)
 			if err == nil && created[name] == uuid.Nil {
 				err = fmt.Errorf("%s has no source", name)
 			}

@@ -1,0 +1,142 @@
+// Package promql serves the HTTP API of Prometheus for reading: queries in PromQL, series, labels and
+// metadata. It parses parameters and writes answers and errors as Prometheus does. Prometheus' own engine
+// evaluates the queries, over the storage of package promstore.
+//
+// Parameters that are not known are ignored, as Prometheus does.
+package promql
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/services/promstore"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
+)
+
+// EngineVersion is the version of Prometheus whose engine evaluates the queries.
+const EngineVersion = "3.15.1"
+
+const (
+	// lookback is how old the last sample of a series may be at the time of an evaluation.
+	lookback = 5 * time.Minute
+	// subqueryStep is the step of subqueries without one, the default evaluation interval of Prometheus.
+	subqueryStep = time.Minute
+	// maxPoints is the maximum number of points of a series in the answer to a range query, as in
+	// Prometheus.
+	maxPoints = 11_000
+)
+
+// Deps are the dependencies of the routes.
+type Deps struct {
+	Store    *promstore.Store
+	Metadata metadataStore
+	Version  string // of the build
+	// MaxSamples is the maximum number of samples of a query in memory.
+	MaxSamples int
+	// QueryTimeout is the maximum duration of a query.
+	QueryTimeout time.Duration
+	Logger       *slog.Logger          // nil: the default logger
+	Metrics      prometheus.Registerer // nil: no metrics are registered
+}
+
+// metadataStore reads the descriptions of metrics; see storage/postgres/registry.
+type metadataStore interface {
+	DescribedMetrics(ctx context.Context, workspace uuid.UUID, limit int) ([]registry.SourceLabel, error)
+}
+
+type api struct {
+	Deps
+	engine *promql.Engine
+	parser parser.Parser
+	places *places
+}
+
+// Prefix is the path of the API. A data source of Grafana has it at the end of its URL.
+const Prefix = "/prometheus"
+
+const basePath = Prefix + "/api/v1"
+
+// Routes returns the routes.
+func Routes(deps Deps) []route.Route {
+	if deps.Logger == nil {
+		deps.Logger = slog.Default()
+	}
+	a := &api{Deps: deps, parser: parser.NewParser(parser.Options{}), places: newPlaces()}
+	a.engine = promql.NewEngine(promql.EngineOpts{
+		Logger: deps.Logger, MaxSamples: deps.MaxSamples, Timeout: deps.QueryTimeout, LookbackDelta: lookback,
+		NoStepSubqueryIntervalFn: func(int64) int64 { return subqueryStep.Milliseconds() },
+		EnableAtModifier:         true, EnableNegativeOffset: true, Parser: a.parser,
+	})
+	a.register(deps.Metrics)
+	dialect := &route.Dialect{Prefix: Prefix, Key: key, Errors: errorDialect()}
+	read := func(method, path string, handle handler) route.Route {
+		return route.Route{
+			Method: method, Pattern: basePath + path, Scopes: []request.Scope{request.ReadLiveData}, Dialect: dialect,
+			Handle: func(w http.ResponseWriter, r *http.Request) error { return a.handle(w, r, handle) },
+		}
+	}
+	routes := []route.Route{
+		read(http.MethodGet, "/label/{name}/values", a.labelValues),
+		read(http.MethodGet, "/metadata", a.metadata),
+		read(http.MethodGet, "/status/buildinfo", a.buildInfo),
+	}
+	for path, handle := range map[string]handler{
+		"/query": a.query, "/query_range": a.queryRange, "/series": a.series, "/labels": a.labels,
+		"/format_query": a.formatQuery,
+	} {
+		routes = append(routes, read(http.MethodGet, path, handle), read(http.MethodPost, path, handle))
+	}
+	return append(routes, route.Route{
+		Method: http.MethodPost, Pattern: basePath + "/read", Scopes: []request.Scope{request.ReadLiveData},
+		Dialect: dialect, Handle: a.remoteRead,
+	})
+}
+
+// key returns the key in an Authorization header: of scheme Bearer, or the password of scheme Basic.
+func key(authorization string) (text string, ok bool) {
+	scheme, text, _ := strings.Cut(authorization, " ")
+	if strings.EqualFold(scheme, "Basic") {
+		return request.BasicPassword(text)
+	}
+	return strings.TrimLeft(text, " "), strings.EqualFold(scheme, "Bearer")
+}
+
+// call is a request with its parameters.
+type call struct {
+	*http.Request
+	form      form
+	workspace uuid.UUID
+	now       time.Time
+}
+
+// handler answers a request. release is called after the answer is sent; it may be nil.
+type handler func(ctx context.Context, c *call) (result answer, release func(), err error)
+
+func (a *api) handle(w http.ResponseWriter, r *http.Request, handle handler) error {
+	parameters, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
+	defer cancel()
+	c := &call{Request: r, form: parameters, workspace: request.PrincipalOf(r.Context()).Workspace, now: time.Now()}
+	result, release, err := handle(ctx, c)
+	if release != nil {
+		defer release()
+	}
+	if err != nil {
+		return a.publicError(err)
+	}
+	writeAnswer(w, &result)
+	return nil
+}

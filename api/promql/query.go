@@ -1,0 +1,204 @@
+package promql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/stats"
+
+	"github.com/livegraph/livegraph/internal/platform/fault"
+)
+
+const (
+	// maxQueryText is the maximum length of a query in bytes.
+	maxQueryText = 64 << 10
+	// maxDepth is the maximum depth of the syntax tree of a query. The engine evaluates it recursively.
+	maxDepth = 1000
+)
+
+// errTruncated is the warning of Prometheus in an answer that was cut to its limit.
+var errTruncated = errors.New("results truncated due to limit")
+
+// query evaluates a query at one time.
+func (a *api) query(ctx context.Context, c *call) (answer, func(), error) {
+	at, err := c.form.time("time", c.now)
+	if err != nil {
+		return answer{}, nil, err
+	}
+	return a.evaluate(ctx, c, func(ctx context.Context, options promql.QueryOpts, text string) (promql.Query, error) {
+		return a.engine.NewInstantQuery(ctx, a.Store.Query(c.workspace, c.now), options, text, at)
+	})
+}
+
+// queryRange evaluates a query at the times of a range.
+func (a *api) queryRange(ctx context.Context, c *call) (answer, func(), error) {
+	start, err := c.requiredTime("start")
+	if err != nil {
+		return answer{}, nil, err
+	}
+	end, err := c.requiredTime("end")
+	if err != nil {
+		return answer{}, nil, err
+	}
+	if end.Before(start) {
+		return answer{}, nil, invalidParameter("end", "end timestamp must not be before start time")
+	}
+	step, err := c.form.duration("step")
+	switch {
+	case err != nil:
+		return answer{}, nil, err
+	case c.form.get("step") == "":
+		return answer{}, nil, invalidParameter("step", "is required")
+	case step < time.Millisecond:
+		return answer{}, nil, invalidParameter("step", "zero or negative query resolution step widths are not accepted. "+
+			"Try a positive integer; the smallest step is 1ms")
+	case end.Sub(start)/step > maxPoints:
+		return answer{}, nil, fault.Newf(fault.Malformed, "exceeded maximum resolution of %d points per timeseries. Try "+
+			"decreasing the query resolution (?step=XX) or the range (?start, ?end)", maxPoints).With("field", "step")
+	}
+	return a.evaluate(ctx, c, func(ctx context.Context, options promql.QueryOpts, text string) (promql.Query, error) {
+		return a.engine.NewRangeQuery(ctx, a.Store.Query(c.workspace, c.now), options, text, start, end, step)
+	})
+}
+
+func (c *call) requiredTime(name string) (time.Time, error) {
+	if c.form.get(name) == "" {
+		return time.Time{}, invalidParameter(name, "is required")
+	}
+	return c.form.time(name, c.now)
+}
+
+// newQuery creates a query of the engine.
+type newQuery func(ctx context.Context, options promql.QueryOpts, text string) (promql.Query, error)
+
+// evaluate runs a query when a place is free.
+func (a *api) evaluate(ctx context.Context, c *call, create newQuery) (result answer, release func(), err error) {
+	limit, err := c.form.limit()
+	if err != nil {
+		return result, nil, err
+	}
+	delta, err := c.form.duration("lookback_delta")
+	if err != nil {
+		return result, nil, err
+	}
+	timeout, err := c.form.duration("timeout")
+	if err != nil {
+		return result, nil, err
+	}
+	text := c.form.get("query")
+	if _, err := a.parse(text); err != nil {
+		return result, nil, err
+	}
+	if c.form.get("timeout") != "" && timeout < a.QueryTimeout {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	leave, err := a.places.acquire(ctx, c.workspace)
+	if err != nil {
+		return result, nil, err
+	}
+	defer leave()
+	q, err := create(ctx, promql.NewPrometheusQueryOpts(false, delta), text)
+	if err != nil {
+		return result, nil, invalidParameter("query", err.Error())
+	}
+	release = q.Close
+	res := q.Exec(ctx)
+	if res.Err != nil {
+		return result, release, res.Err
+	}
+	// the answer is in memory until the client has read it
+	share, err := a.Store.Reserve(points(res.Value))
+	if err != nil {
+		return result, release, err
+	}
+	release = func() { q.Close(); share.Release() }
+	warnings := res.Warnings
+	if truncate(res, limit) {
+		warnings = warnings.Add(errTruncated)
+	}
+	data := queryData{value: res.Value}
+	if c.form.get("stats") != "" {
+		data.stats = stats.NewQueryStats(q.Stats())
+	}
+	result.data = &data
+	result.warnings, result.infos = warnings.AsStrings(text, maxAnnotations, maxAnnotations)
+	return result, release, nil
+}
+
+// points returns the number of points of a result.
+func points(value parser.Value) (n int64) {
+	switch v := value.(type) {
+	case promql.Matrix:
+		return int64(v.TotalSamples())
+	case promql.Vector:
+		return int64(len(v))
+	}
+	return 1
+}
+
+// maxAnnotations is the maximum number of warnings, and of infos, of an answer.
+const maxAnnotations = 10
+
+// truncate cuts a result to a number of series, unless it is zero, and reports whether it did.
+func truncate(res *promql.Result, limit int) bool {
+	switch v := res.Value.(type) {
+	case promql.Matrix:
+		if limit > 0 && len(v) > limit {
+			res.Value = v[:limit]
+			return true
+		}
+	case promql.Vector:
+		if limit > 0 && len(v) > limit {
+			res.Value = v[:limit]
+			return true
+		}
+	}
+	return false
+}
+
+// parse parses a query within the limits of its length and depth.
+func (a *api) parse(text string) (parser.Expr, error) {
+	if len(text) > maxQueryText {
+		return nil, invalidParameter("query", fmt.Sprintf("must have at most %d bytes", maxQueryText))
+	}
+	expr, err := a.parser.ParseExpr(text)
+	if err != nil {
+		return nil, invalidParameter("query", err.Error())
+	}
+	if depth(expr) > maxDepth {
+		return nil, invalidParameter("query", fmt.Sprintf("must be nested at most %d deep", maxDepth))
+	}
+	return expr, nil
+}
+
+// depth returns the depth of a syntax tree.
+func depth(root parser.Node) (deepest int) {
+	type place struct {
+		node  parser.Node
+		depth int
+	}
+	for stack := []place{{root, 1}}; len(stack) > 0; {
+		last := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		deepest = max(deepest, last.depth)
+		for child := range parser.ChildrenIter(last.node) {
+			stack = append(stack, place{child, last.depth + 1})
+		}
+	}
+	return deepest
+}
+
+// formatQuery answers with the query in its usual form.
+func (a *api) formatQuery(_ context.Context, c *call) (answer, func(), error) {
+	expr, err := a.parse(c.form.get("query"))
+	if err != nil {
+		return answer{}, nil, err
+	}
+	return answer{data: text(expr.Pretty(0))}, nil, nil
+}

@@ -1,0 +1,299 @@
+package promql_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/tsdb"
+	"github.com/stretchr/testify/require"
+)
+
+// Parts of the random queries.
+var (
+	rangeFunctions = []string{
+		"rate", "irate", "increase", "delta", "idelta", "deriv", "resets", "changes", "avg_over_time", "sum_over_time",
+		"min_over_time", "max_over_time", "count_over_time", "last_over_time", "stddev_over_time", "stdvar_over_time",
+		"present_over_time", "absent_over_time",
+	}
+	instantFunctions = []string{
+		"abs", "ceil", "floor", "round", "exp", "ln", "log2", "log10", "sqrt", "sgn", "timestamp", "absent", "sort",
+		"sort_desc", "day_of_week", "hour", "minute", "-", "sin", "deg",
+	}
+	aggregations = []string{"sum", "avg", "min", "max", "count", "group", "stddev", "stdvar"}
+	groupings    = []string{"", "by (job)", "by (instance, method)", "without (instance)", "by (none)", "without (code, le)"}
+	operators    = []string{"+", "-", "*", "/", "%", "^", "==", "!=", ">", "<", ">= bool", "<= bool", "and", "or", "unless", "atan2"}
+	selectors    = []string{
+		"requests_total", `requests_total{code="200"}`, `requests_total{code!="200"}`, `requests_total{code=~"4..|500"}`,
+		`requests_total{method!~"G.*"}`, "temperature", `temperature{room=""}`, `temperature{room!=""}`, "balance", "tiny",
+		`{__name__=~"temp.*|balance"}`, `{job="house"}`, `{job=~"h.+|node",instance!~".*1:.*"}`, `{job="a/b"}`, `{job="prometheus"}`,
+		"memory_bytes", "many_labels", `many_labels{label_03=~".+"}`, `{"öl temperature"}`, `{"room.number"="7"}`, `{source="x"}`,
+		"duration_seconds_bucket", "job:requests:rate5m", "up", "none", `up{instance="host-0:9100"}`, `{instance=~"host-(0|2):9100"}`,
+	}
+	windows   = []string{"1m", "5m", "7m30s", "20m", "1h"}
+	modifiers = []string{"", "", "", " offset 5m", " offset -10m", " @ 1772326800", " @ start()", " @ end()", " @ 1772326800 offset 1m"}
+)
+
+// queries creates random queries.
+type queries struct{ *rand.Rand }
+
+func (q queries) of(list []string) string { return list[q.IntN(len(list))] }
+
+func (q queries) selector() string { return q.of(selectors) + q.of(modifiers) }
+
+// window returns a range vector: of samples, or of a subquery.
+func (q queries) window() string {
+	if q.IntN(5) == 0 {
+		return fmt.Sprintf("(%s)[%s:%s]%s", q.vector(2), q.of(windows), q.of([]string{"", "30s", "1m", "100s"}), q.of(modifiers))
+	}
+	return q.of(selectors) + "[" + q.of(windows) + "]" + q.of(modifiers)
+}
+
+// vector returns an instant vector whose syntax tree is at most a few levels deeper.
+func (q queries) vector(depth int) string {
+	if depth <= 0 {
+		return q.selector()
+	}
+	switch q.IntN(12) {
+	case 0, 1, 2:
+		return q.of(rangeFunctions) + "(" + q.window() + ")"
+	case 3:
+		return q.of(instantFunctions) + "(" + q.vector(depth-1) + ")"
+	case 4, 5:
+		return fmt.Sprintf("%s %s (%s)", q.of(aggregations), q.of(groupings), q.vector(depth-1))
+	case 6:
+		return fmt.Sprintf("(%s) %s (%s)", q.vector(depth-1), q.of(operators), q.vector(depth-1))
+	case 7:
+		matching := q.of([]string{"on (instance) group_left ()", "on (instance) group_left ()", "on (job)"}) // the last may fail
+		return fmt.Sprintf("(%s) %s %s (%s)", q.vector(depth-1), q.of(operators[:6]), matching,
+			"avg by (instance) ("+q.selector()+")")
+	case 8:
+		return fmt.Sprintf("(%s) %s %d", q.vector(depth-1), q.of(operators[:12]), q.IntN(100)-20)
+	case 9:
+		return q.parameterized(depth)
+	case 10:
+		return fmt.Sprintf("histogram_quantile(0.%d, sum by (le, job) (rate(duration_seconds_bucket[%s])))", q.IntN(10), q.of(windows))
+	}
+	return q.selector()
+}
+
+// parameterized returns a function or an aggregation with a parameter.
+func (q queries) parameterized(depth int) string {
+	switch q.IntN(9) {
+	case 0:
+		return fmt.Sprintf("quantile_over_time(0.%d, %s)", q.IntN(10), q.window())
+	case 1:
+		return fmt.Sprintf("predict_linear(%s, %d)", q.window(), q.IntN(4000))
+	case 2:
+		return fmt.Sprintf("topk %s (%d, %s)", q.of(groupings), q.IntN(5), q.vector(depth-1))
+	case 3:
+		return fmt.Sprintf("quantile %s (0.%d, %s)", q.of(groupings), q.IntN(10), q.vector(depth-1))
+	case 4:
+		return fmt.Sprintf("clamp(%s, -10, 100)", q.vector(depth-1))
+	case 5:
+		return fmt.Sprintf(`label_replace(%s, "host", "$1", "instance", "host-(.*):.*")`, q.vector(depth-1))
+	case 6:
+		return fmt.Sprintf(`label_join(%s, "both", "-", "job", "instance")`, q.vector(depth-1))
+	case 7:
+		return fmt.Sprintf(`count_values("v", round(%s, 10))`, q.vector(depth-1))
+	}
+	return fmt.Sprintf("round(%s, 0.1)", q.vector(depth-1))
+}
+
+// TestQueriesAnswerAsPrometheus writes random data to Livegraph by remote write, and to a database of
+// Prometheus, and compares the answers to random queries.
+func TestQueriesAnswerAsPrometheus(t *testing.T) {
+	seed, count := uint64(1), 300
+	if os.Getenv("LIVEGRAPH_TEST") == "all" {
+		seed, count = uint64(time.Now().UnixNano()), 5000
+	}
+	t.Logf("seed %d", seed)
+	data := newData(seed)
+	s, db := startServer(t), openTSDB(t, data)
+	s.writeAll(t, data)
+	o := &oracle{server: s, db: db, engine: promql.NewEngine(promql.EngineOpts{
+		Logger: slog.New(slog.DiscardHandler), MaxSamples: 5_000_000, Timeout: time.Minute, EnableAtModifier: true,
+		EnableNegativeOffset: true, LookbackDelta: 5 * time.Minute, Parser: parser.NewParser(parser.Options{}),
+		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
+	})}
+	o.compareSeries(t)
+	o.compareReads(t)
+	q := queries{rand.New(rand.NewPCG(seed, 2))}
+	answered, points := 0, 0
+	for range count {
+		text := q.vector(3)
+		at := dataStart + q.Int64N(dataLength.Milliseconds()+600_000)
+		n, ok := o.compareInstant(t, text, at)
+		step := q.of([]string{"15", "60", "77", "300", "0.5"})
+		length := min(q.Int64N(dataLength.Milliseconds()), 10_000_000)
+		if step == "0.5" {
+			length = min(length, 60_000)
+		}
+		m, _ := o.compareRange(t, text, at-length, at, step)
+		if points += n + m; ok {
+			answered++
+		}
+	}
+	t.Logf("%d of %d queries without an error, %d points", answered, count, points)
+	require.Greater(t, answered, count/2)
+	require.Greater(t, points, 20*count)
+}
+
+// oracle compares Livegraph with Prometheus.
+type oracle struct {
+	server *server
+	db     *tsdb.DB
+	engine *promql.Engine
+}
+
+func ms(t int64) time.Time { return time.UnixMilli(t) }
+
+func seconds(t int64) string { return strconv.FormatFloat(float64(t)/1000, 'f', 3, 64) }
+
+func (o *oracle) compareInstant(t *testing.T, text string, at int64) (points int, ok bool) {
+	t.Helper()
+	query, err := o.engine.NewInstantQuery(t.Context(), o.db, nil, text, ms(at))
+	require.NoError(t, err, text)
+	defer query.Close()
+	return o.compare(t, text, query.Exec(t.Context()), "/query", url.Values{"query": {text}, "time": {seconds(at)}})
+}
+
+func (o *oracle) compareRange(t *testing.T, text string, from, to int64, step string) (points int, ok bool) {
+	t.Helper()
+	width, err := strconv.ParseFloat(step, 64)
+	require.NoError(t, err)
+	query, err := o.engine.NewRangeQuery(
+		t.Context(), o.db, nil, text, ms(from), ms(to), time.Duration(width*float64(time.Second)),
+	)
+	require.NoError(t, err, text)
+	defer query.Close()
+	return o.compare(t, text, query.Exec(t.Context()), "/query_range", url.Values{
+		"query": {text}, "start": {seconds(from)}, "end": {seconds(to)}, "step": {step},
+	})
+}
+
+// result is an answer of the API.
+type result struct {
+	Status, Error string
+	Data          struct {
+		ResultType string
+		Result     []struct {
+			Metric map[string]string
+			Value  [2]any
+			Values [][2]any
+		}
+	}
+	Warnings, Infos []string
+}
+
+// compare requires that the API answers as the engine, and returns the number of points.
+func (o *oracle) compare(t *testing.T, text string, want *promql.Result, path string, form url.Values) (points int, ok bool) {
+	t.Helper()
+	status, body := o.server.do(
+		t, http.MethodPost, "/prometheus/api/v1"+path, "application/x-www-form-urlencoded", []byte(form.Encode()),
+	)
+	var got result
+	require.NoError(t, json.Unmarshal(body, &got), "%s: %s", form, body)
+	if want.Err != nil {
+		require.Equal(t, http.StatusUnprocessableEntity, status, "%s: %v, but %s", form, want.Err, body)
+		return 0, false
+	}
+	require.Equal(t, http.StatusOK, status, "%s: %s", form, body)
+	warnings, infos := want.Warnings.AsStrings(text, 10, 10)
+	require.ElementsMatch(t, warnings, got.Warnings, form)
+	require.ElementsMatch(t, infos, got.Infos, form)
+	expected, order := expectedSeries(t, want)
+	require.Len(t, got.Data.Result, len(expected), "%s: %s", form, body)
+	for i, series := range got.Data.Result {
+		name := labels.FromMap(series.Metric).String()
+		if strings.HasPrefix(text, "sort") && path == "/query" {
+			require.Equal(t, order[i], name, form)
+		}
+		values := series.Values
+		if values == nil {
+			values = [][2]any{series.Value}
+		}
+		require.Contains(t, expected, name, "%s", form)
+		require.Len(t, values, len(expected[name]), "%s: %s", form, name)
+		for j, p := range expected[name] {
+			v, err := strconv.ParseFloat(values[j][1].(string), 64)
+			require.NoError(t, err)
+			require.Equal(t, p.ms, int64(math.Round(values[j][0].(float64)*1000)), form)
+			require.True(t, equal(p.value, v), "%s: %s at %d: %v and %v", form, name, p.ms, p.value, v)
+			points++
+		}
+	}
+	return points, true
+}
+
+// expectedSeries returns the points of a result by series, and the order of the series.
+func expectedSeries(t *testing.T, want *promql.Result) (expected map[string][]point, order []string) {
+	t.Helper()
+	expected = map[string][]point{}
+	switch v := want.Value.(type) {
+	case promql.Vector:
+		for _, s := range v {
+			expected[s.Metric.String()] = []point{{s.T, s.F}}
+			order = append(order, s.Metric.String())
+		}
+	case promql.Matrix:
+		for _, s := range v {
+			var points []point
+			for _, p := range s.Floats {
+				points = append(points, point{p.T, p.F})
+			}
+			expected[s.Metric.String()] = points
+		}
+	default:
+		t.Fatalf("a result of type %T", want.Value)
+	}
+	return expected, order
+}
+
+// equal reports whether two values differ by at most a billionth.
+func equal(a, b float64) bool {
+	return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b))
+}
+
+// compareSeries requires that the label sets are those that were written.
+func (o *oracle) compareSeries(t *testing.T) {
+	t.Helper()
+	querier, err := o.db.Querier(math.MinInt64, math.MaxInt64)
+	require.NoError(t, err)
+	defer func() { _ = querier.Close() }()
+	for _, selector := range selectors {
+		matchers, err := parser.NewParser(parser.Options{}).ParseMetricSelector(selector)
+		require.NoError(t, err)
+		var want, got []string
+		set := querier.Select(t.Context(), false, nil, matchers...)
+		for set.Next() {
+			want = append(want, set.At().Labels().String())
+		}
+		require.NoError(t, set.Err())
+		status, body := o.server.do(
+			t, http.MethodGet, "/prometheus/api/v1/series?match[]="+url.QueryEscape(selector), "", nil,
+		)
+		require.Equal(t, http.StatusOK, status, "%s", body)
+		var answer struct{ Data []map[string]string }
+		require.NoError(t, json.Unmarshal(body, &answer))
+		for _, set := range answer.Data {
+			got = append(got, labels.FromMap(set).String())
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		require.Equal(t, want, got, selector)
+	}
+}
