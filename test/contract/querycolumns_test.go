@@ -179,6 +179,21 @@ func TestColumnsComeInPages(t *testing.T) {
 	require.Len(t, rows, 8)
 }
 
+func TestColumnsHaveTagsOfAnyName(t *testing.T) {
+	t.Parallel()
+	l := startLive(t)
+	odd := map[string]string{"a.b": "1", "0": "2", "Ünit e\"": "ü\n", "tag.x": "", "A.B": "4", "__x": "5"}
+	boiler := l.createSource(t, `{"name":"boiler"}`)
+	l.store(t, l.Workspace, seriesKey{source: boiler.ID, metric: "temp", tags: odd}, sample{microsAt(0), 1.5, 1})
+	want := ndjsonRows(t, l.queryRows(t, rangeParams(time.Hour)+"&format=ndjson", "application/x-ndjson", nil).Body)
+	require.Len(t, want[0]["tags"], len(odd))
+	for name, format := range columnFormats {
+		a := l.Do(t, contract.Request{Path: "/api/live-data/query?format=" + name + "&" + rangeParams(time.Hour)})
+		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+		require.Equal(t, want, rowsOf(t, format.read(t, a.Body)), name)
+	}
+}
+
 // TestColumnsOfMoreThanOneBatch writes more rows than a record batch and a row group have.
 func TestColumnsOfMoreThanOneBatch(t *testing.T) {
 	t.Parallel()
