@@ -103,7 +103,8 @@ func cellOf(t *testing.T, column arrow.Array, i int) any {
 	case *array.Timestamp:
 		kind, ok := column.DataType().(*arrow.TimestampType)
 		require.True(t, ok)
-		require.Equal(t, arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}, *kind)
+		require.Equal(t, arrow.Microsecond, kind.Unit)
+		require.Equal(t, "UTC", kind.TimeZone)
 		return time.UnixMicro(int64(column.Value(i))).UTC().Format(time.RFC3339Nano)
 	case *array.Float64:
 		return column.Value(i)

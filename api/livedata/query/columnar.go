@@ -140,7 +140,7 @@ func newIdentityColumn(groups []*group, text func(g *group) (string, bool)) iden
 		column.byGroup[i] = -1
 		if text, has := text(g); has {
 			if _, known := index[text]; !known {
-				index[text] = int32(len(index)) //nolint:gosec // G115: a page has at most maxRowSeries groups
+				index[text] = int32(len(index)) // a page has at most maxRowSeries groups
 			}
 			column.byGroup[i] = index[text]
 		}
@@ -161,7 +161,7 @@ func (t *columnTable) fill(merged *merge, points []*timeseries.Points) arrow.Rec
 	for len(t.ts) < batchRows && merged.next() {
 		rows := points[merged.group]
 		t.ts = append(t.ts, arrow.Timestamp(rows.TS[merged.row]))
-		t.groups = append(t.groups, int32(merged.group)) //nolint:gosec // G115: at most maxRowSeries groups
+		t.groups = append(t.groups, int32(merged.group))
 		for i := range rows.Columns {
 			t.appendValue(i, &rows.Columns[i], merged.row)
 		}

@@ -22,13 +22,13 @@ func newArrowWriter(w io.Writer, schema *arrow.Schema) recordWriter {
 // parquetWriter writes record batches as a file of Parquet. The library of Arrow could, too, but it
 // makes the binary 20 MB larger (docs/adr/0080-columns.md).
 type parquetWriter struct {
-	out     *parquet.Writer
+	out     *parquet.GenericWriter[any]
 	values  []parquet.Value // of the column that is written
 	batches int             // in the row group
 }
 
 func newParquetWriter(w io.Writer, schema *arrow.Schema) *parquetWriter {
-	return &parquetWriter{out: parquet.NewWriter(
+	return &parquetWriter{out: parquet.NewGenericWriter[any](
 		w, parquet.NewSchema("points", newParquetGroup(schema)), parquet.Compression(&parquet.Zstd),
 	)}
 }
@@ -73,7 +73,9 @@ func appendParquet(dst []parquet.Value, column arrow.Array, index int) []parquet
 
 func text(s string) parquet.Value { return parquet.ByteArrayValue([]byte(s)) }
 
-func appendOptional(dst []parquet.Value, column arrow.Array, index int, value func(i int) parquet.Value) []parquet.Value {
+func appendOptional(
+	dst []parquet.Value, column arrow.Array, index int, value func(i int) parquet.Value,
+) []parquet.Value {
 	for i := range column.Len() {
 		if column.IsNull(i) {
 			dst = append(dst, parquet.NullValue().Level(0, 0, index))
