@@ -80,6 +80,15 @@ $(INFLUX_PYTHON): test/influx/requirements.txt
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r $<
 	@touch $@
 
+# The libraries with which test/notebooks reads.
+NOTEBOOKS_PYTHON := $(BIN)/notebooks-python/.installed
+
+$(NOTEBOOKS_PYTHON): test/notebooks/requirements.txt
+	@echo "installing pandas, polars and DuckDB for the tests of the notebooks"
+	@rm -rf $(@D) && python3 -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r $<
+	@touch $@
+
 # What drives the page in a browser. Chromium itself is Debian's, in its headless edition: where it is
 # missing and cannot be installed, the tests say aloud that they did not run.
 BROWSER_DEPS := test/browser/node_modules/.package-lock.json
@@ -111,7 +120,7 @@ test: build chromium $(BROWSER_DEPS) $(TOOLS)/golangci-lint ## set up, check and
 
 .PHONY: test-all
 test-all: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
-test-all: build chromium $(BROWSER_DEPS) $(INFLUX_PYTHON) $(TOOLS)/golangci-lint ## make test in its long form, on Apache Kafka as well, and with the clients and servers of other projects
+test-all: build chromium $(BROWSER_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(TOOLS)/golangci-lint ## make test in its long form, on Apache Kafka as well, and with the clients and servers of other projects
 	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
 	@test/stages.sh all
@@ -206,7 +215,7 @@ notices: $(TOOLS)/licences $(PAGE_DEPS) ## write anew what the licences of what 
 	@$(TOOLS)/licences notices > $(BIN)/notices.txt && mv $(BIN)/notices.txt $(NOTICES)
 
 .PHONY: licences
-licences: $(TOOLS)/licences $(PAGE_DEPS) $(INFLUX_PYTHON) build ## fail if the licence of a dependency is not allowed, or a notice is missing
+licences: $(TOOLS)/licences $(PAGE_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) build ## fail if the licence of a dependency is not allowed, or a notice is missing
 	@$(BIN)/livegraph engines install
 	@$(TOOLS)/licences check
 	@$(TOOLS)/licences notices | cmp -s - $(NOTICES) || { echo "$(NOTICES) is stale: commit what 'make notices' made"; exit 1; }

@@ -55,6 +55,7 @@ func testWorkspaceByCommandLine(t *testing.T, s *server) {
 		require.Regexp(
 			t, `^timestamp,sourceId,.*\n\S+,kettle,temp,number,°C,71.5\n$`, s.CLI("query", "--latest", "--format", "csv"),
 		)
+		require.Regexp(t, `^PAR1(?s:.*)kettle(?s:.*)PAR1$`, s.CLI("query", "--latest", "--format", "parquet"))
 		require.Contains(t, s.CLI("query", "--source", "nothing"), "no points")
 	})
 	t.Run("the graph, and what was done to it", func(t *testing.T) {

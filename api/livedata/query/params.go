@@ -76,7 +76,7 @@ func readQuery(p *request.Params, accepted string, now time.Time) (*queryParams,
 
 // readFormat parses the format, and the page, whose maximum size depends on it.
 func (q *queryParams) readFormat(p *request.Params, accepted string) {
-	q.format = p.OneOf("format", "", formatJSON, formatCSV, formatNDJSON)
+	q.format = p.OneOf("format", "", formatJSON, formatCSV, formatNDJSON, formatArrow, formatParquet)
 	if q.negotiated = q.format == ""; q.negotiated {
 		q.format = accepted
 	}
@@ -86,6 +86,9 @@ func (q *queryParams) readFormat(p *request.Params, accepted string) {
 	}
 	q.limit, q.offset = p.PageUpTo(maxLimit)
 }
+
+// columnar reports whether the answer consists of columns, not of text.
+func (q *queryParams) columnar() bool { return q.format == formatArrow || q.format == formatParquet }
 
 func (q *queryParams) readFunctions(p *request.Params) {
 	allowed := timeseries.FunctionNames()
@@ -170,6 +173,7 @@ func (q *queryParams) checkCombination(p *request.Params) {
 		{!aggregated && q.grouping != nil, "groupBy", "needs aggregation"},
 		{!bucketed && q.fill.mode != fillNone, "fill", "needs interval"},
 		{aggregated && q.cursor != "", "cursor", "continues raw points only"},
+		{q.columnar() && q.epoch != "", "epoch", "is of text formats: arrow and parquet have typed timestamps"},
 		{q.resolution.downsample && aggregated, "downsample", "is of raw points: it cannot be combined with aggregation"},
 		{q.resolution.downsample && q.latest, "downsample", "cannot be combined with latest"},
 		{q.resolution.downsample && q.cursor != "", "cursor", "cannot be combined with downsample"},

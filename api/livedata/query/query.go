@@ -76,7 +76,10 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	if q.interval != 0 {
 		run.meta.Interval = value.FormatDuration(q.interval)
 	}
-	if q.format != formatJSON {
+	switch {
+	case q.columnar():
+		return run.writeColumns(w, r)
+	case q.format != formatJSON:
 		return run.writeRows(w, r)
 	}
 	return run.writeAnswer(w, r)
@@ -93,7 +96,7 @@ func (r *run) read(ctx context.Context) error {
 	if err := r.selectGroups(ctx); err != nil {
 		return explainTimeout(err, r.QueryTimeout)
 	}
-	if r.q.format != formatJSON {
+	if r.q.format != formatJSON && !r.q.columnar() {
 		format, err := r.newRowFormat()
 		if err != nil {
 			return err

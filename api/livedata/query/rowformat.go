@@ -16,16 +16,19 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// Formats of a query's answer. CSV and NDJSON have one row for each point, in chronological
-// order over all series, and no envelope.
+// Formats of a query's answer. All but JSON have one row for each point, in chronological order
+// over all series, and no envelope.
 const (
-	formatJSON   = "json"
-	formatCSV    = "csv"
-	formatNDJSON = "ndjson"
+	formatJSON    = "json"
+	formatCSV     = "csv"
+	formatNDJSON  = "ndjson"
+	formatArrow   = "arrow"
+	formatParquet = "parquet"
 )
 
 var contentTypes = map[string]string{
 	formatJSON: "application/json", formatCSV: "text/csv", formatNDJSON: "application/x-ndjson",
+	formatArrow: "application/vnd.apache.arrow.stream", formatParquet: "application/vnd.apache.parquet",
 }
 
 const (
@@ -41,16 +44,7 @@ const (
 // Link, because there is no envelope.
 func (r *run) writeRows(w http.ResponseWriter, request *http.Request) error {
 	format, columns := r.format, r.q.columns()[1:]
-	h := w.Header()
-	h.Set("Content-Type", contentTypes[r.q.format]+"; charset=utf-8")
-	if next := r.nextPage(request.URL); next != "" {
-		h.Set("Link", "<"+next+`>; rel="next"`)
-	}
-	if r.meta.Interval != "" {
-		h.Set("X-Livegraph-Interval", r.meta.Interval)
-	}
-	w.WriteHeader(http.StatusOK)
-
+	r.writeRowsHeader(w, request)
 	out := format.header(make([]byte, 0, rowsBuffer+rowsBuffer/4), columns)
 	for merged := newMerge(r.points, r.q.descending); merged.next(); {
 		points := r.points[merged.group]
@@ -67,6 +61,23 @@ func (r *run) writeRows(w http.ResponseWriter, request *http.Request) error {
 	}
 	_, _ = w.Write(out) // the client is gone: nothing to do
 	return nil
+}
+
+// writeRowsHeader writes the header of an answer without an envelope.
+func (r *run) writeRowsHeader(w http.ResponseWriter, request *http.Request) {
+	h := w.Header()
+	contentType := contentTypes[r.q.format]
+	if !r.q.columnar() {
+		contentType += "; charset=utf-8"
+	}
+	h.Set("Content-Type", contentType)
+	if next := r.nextPage(request.URL); next != "" {
+		h.Set("Link", "<"+next+`>; rel="next"`)
+	}
+	if r.meta.Interval != "" {
+		h.Set("X-Livegraph-Interval", r.meta.Interval)
+	}
+	w.WriteHeader(http.StatusOK)
 }
 
 // newRowFormat returns how the rows of the answer are written.
@@ -190,7 +201,7 @@ func tagColumns(groups []*group) ([]string, error) {
 	if len(tags) > maxTagColumns {
 		return nil, fault.Newf(
 			fault.Invalid,
-			"The series have more than %d different tags, each a column of CSV: ask for fewer series, or for NDJSON",
+			"The series have more than %d different tags, each a column of the format: ask for fewer series, or for NDJSON",
 			maxTagColumns,
 		).
 			With("field", "format").With("reason", "has too many columns").With("limit", maxTagColumns).With("narrow", narrow)

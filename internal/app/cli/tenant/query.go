@@ -33,7 +33,7 @@ type QueryCmd struct {
 	Latest      bool              `help:"Only the newest point of each series."`
 	Limit       int               `help:"Maximum number of series, 1 to 10000; with --json, 1 to 100." default:"100"`
 	PointsLimit int               `help:"Maximum number of points, 1 to 1000000." default:"10000"`
-	Format      string            `help:"table, csv or ndjson." enum:"table,csv,ndjson" default:"table"`
+	Format      string            `help:"table, csv, ndjson, arrow or parquet." enum:"table,csv,ndjson,arrow,parquet" default:"table"`
 }
 
 // hiddenColumns are the columns of the CSV that a table omits: the table would be too
@@ -43,6 +43,10 @@ var hiddenColumns = []string{"sourceId", "kind"}
 // Run prints the points.
 func (c *QueryCmd) Run(ctx context.Context, out *output.Writer) error {
 	query := c.parameters()
+	if binary := c.Format == "arrow" || c.Format == "parquet"; binary && output.IsTerminal(out.Writer) {
+		return fmt.Errorf("%s is not text: write it to a file, as in `livegraph query --format %s > points.%s`",
+			c.Format, c.Format, c.Format)
+	}
 	return c.withReadRoutes(ctx, func(v *session) error {
 		const path = "/api/live-data/query"
 		switch {

@@ -1,0 +1,223 @@
+package query
+
+import (
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/livegraph/livegraph/api/livedata/value"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
+)
+
+const (
+	// batchRows is the number of rows of a record batch.
+	batchRows = 64 << 10
+	// textSuffix is appended to the name of a column of values for the values of string series.
+	textSuffix = ".text"
+)
+
+// recordWriter writes record batches in a format that clients read as columns.
+type recordWriter interface {
+	Write(arrow.RecordBatch) error
+	Close() error
+}
+
+// newRecordWriter returns the writer of the answer's format.
+func (r *run) newRecordWriter(w http.ResponseWriter, schema *arrow.Schema) recordWriter {
+	if r.q.format == formatParquet {
+		return newParquetWriter(w, schema)
+	}
+	return newArrowWriter(w, schema)
+}
+
+// writeColumns responds with the same rows and columns as CSV, as record batches.
+func (r *run) writeColumns(w http.ResponseWriter, request *http.Request) error {
+	table, err := newColumnTable(r.groups, r.q.columns()[1:])
+	if err != nil {
+		return err
+	}
+	r.writeRowsHeader(w, request)
+	out := r.newRecordWriter(w, table.schema)
+	for merged := newMerge(r.points, r.q.descending); ; {
+		batch := table.fill(merged, r.points)
+		if batch == nil {
+			break
+		}
+		err := out.Write(batch)
+		batch.Release()
+		if err != nil {
+			return nil //nolint:nilerr // the client is gone: nothing to do
+		}
+	}
+	_ = out.Close() // fails only if the client is gone
+	return nil
+}
+
+// identityColumn is a column that has the same text in all rows of a group.
+type identityColumn struct {
+	texts   arrow.Array // the different texts
+	byGroup []int32     // index in texts, -1: the group has none
+}
+
+// columnTable builds record batches of an answer.
+type columnTable struct {
+	schema     *arrow.Schema
+	identities []identityColumn
+	values     int  // number of columns of values
+	hasText    bool // each has a second column for strings
+
+	// Of the batch that is filled:
+	ts      []arrow.Timestamp
+	groups  []int32
+	numbers []*array.Float64Builder
+	texts   []*array.StringBuilder
+}
+
+var (
+	timestampType  = &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
+	dictionaryType = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
+)
+
+// newColumnTable returns a table with the columns of CSV. A column of values has numbers; if a
+// group has strings, it is followed by a column with them.
+func newColumnTable(groups []*group, names []string) (*columnTable, error) {
+	tags, err := tagColumns(groups)
+	if err != nil {
+		return nil, err
+	}
+	t := &columnTable{values: len(names), hasText: slices.ContainsFunc(groups, func(g *group) bool {
+		return g.kind == pointblock.KindString
+	})}
+	fields := []arrow.Field{{Name: "timestamp", Type: timestampType}}
+	identity := func(name string, text func(g *group) (string, bool)) {
+		fields = append(fields, arrow.Field{Name: name, Type: dictionaryType, Nullable: true})
+		t.identities = append(t.identities, newIdentityColumn(groups, text))
+	}
+	identity("sourceId", func(g *group) (string, bool) {
+		if g.source == nil {
+			return "", false
+		}
+		return g.source.String(), true
+	})
+	identity("sourceName", func(g *group) (string, bool) { return optional(g.sourceName) })
+	identity("metric", func(g *group) (string, bool) { return optional(g.metric) })
+	identity("kind", func(g *group) (string, bool) { return value.KindName(g.kind), true })
+	identity("unit", func(g *group) (string, bool) { return optional(g.unit) })
+	for _, tag := range tags {
+		identity("tag."+tag, func(g *group) (string, bool) { text, has := g.tags[tag]; return text, has })
+	}
+	for _, name := range names {
+		fields = append(fields, arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Float64, Nullable: true})
+		t.numbers = append(t.numbers, array.NewFloat64Builder(memory.DefaultAllocator))
+		if t.hasText {
+			fields = append(fields, arrow.Field{Name: name + textSuffix, Type: arrow.BinaryTypes.String, Nullable: true})
+			t.texts = append(t.texts, array.NewStringBuilder(memory.DefaultAllocator))
+		}
+	}
+	t.schema = arrow.NewSchema(fields, nil)
+	return t, nil
+}
+
+func optional(text *string) (string, bool) {
+	if text == nil {
+		return "", false
+	}
+	return *text, true
+}
+
+// newIdentityColumn returns the column of the groups' texts, each text once: pandas accepts no
+// categories that occur twice.
+func newIdentityColumn(groups []*group, text func(g *group) (string, bool)) identityColumn {
+	column := identityColumn{byGroup: make([]int32, len(groups))}
+	index := map[string]int32{}
+	for i, g := range groups {
+		column.byGroup[i] = -1
+		if text, has := text(g); has {
+			if _, known := index[text]; !known {
+				index[text] = int32(len(index)) // a page has at most maxRowSeries groups
+			}
+			column.byGroup[i] = index[text]
+		}
+	}
+	ordered := make([]string, len(index))
+	for text, i := range maps.All(index) {
+		ordered[i] = text
+	}
+	texts := array.NewStringBuilder(memory.DefaultAllocator)
+	texts.AppendValues(ordered, nil)
+	column.texts = texts.NewArray()
+	return column
+}
+
+// fill returns the batch of the next rows, nil at the end.
+func (t *columnTable) fill(merged *merge, points []*timeseries.Points) arrow.RecordBatch {
+	t.ts, t.groups = t.ts[:0], t.groups[:0]
+	for len(t.ts) < batchRows && merged.next() {
+		rows := points[merged.group]
+		t.ts = append(t.ts, arrow.Timestamp(rows.TS[merged.row]))
+		t.groups = append(t.groups, int32(merged.group))
+		for i := range rows.Columns {
+			t.appendValue(i, &rows.Columns[i], merged.row)
+		}
+	}
+	if len(t.ts) == 0 {
+		return nil
+	}
+	columns := make([]arrow.Array, 0, len(t.schema.Fields()))
+	ts := array.NewTimestampBuilder(memory.DefaultAllocator, timestampType)
+	ts.AppendValues(t.ts, nil)
+	columns = append(columns, ts.NewArray())
+	for i := range t.identities {
+		columns = append(columns, t.identities[i].rows(t.groups))
+	}
+	for i := range t.values {
+		columns = append(columns, t.numbers[i].NewArray())
+		if t.hasText {
+			columns = append(columns, t.texts[i].NewArray())
+		}
+	}
+	batch := array.NewRecordBatch(t.schema, columns, int64(len(t.ts)))
+	for _, column := range columns {
+		column.Release()
+	}
+	return batch
+}
+
+// appendValue appends a value to the column of numbers or of strings, and null to the other.
+func (t *columnTable) appendValue(i int, column *timeseries.Column, row int) {
+	if column.Strings == nil && !math.IsNaN(column.Numbers[row]) {
+		t.numbers[i].Append(column.Numbers[row])
+	} else {
+		t.numbers[i].AppendNull()
+	}
+	if !t.hasText {
+		return
+	}
+	if column.Strings != nil && column.Strings[row] != nil {
+		t.texts[i].Append(*column.Strings[row])
+	} else {
+		t.texts[i].AppendNull()
+	}
+}
+
+// rows returns the column's texts for rows of these groups.
+func (c *identityColumn) rows(groups []int32) arrow.Array {
+	indexes := array.NewInt32Builder(memory.DefaultAllocator)
+	indexes.Reserve(len(groups))
+	for _, g := range groups {
+		if i := c.byGroup[g]; i >= 0 {
+			indexes.UnsafeAppend(i)
+		} else {
+			indexes.UnsafeAppendBoolToBitmap(false)
+		}
+	}
+	values := indexes.NewArray()
+	defer values.Release()
+	return array.NewDictionaryArray(dictionaryType, values, c.texts)
+}
