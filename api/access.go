@@ -70,7 +70,7 @@ func (s *Server) credentialOf(r *http.Request) (credential *access.Credential, r
 		return nil, refusedNoKey, fault.New(fault.Unauthenticated, "Missing Authorization")
 	}
 	parseKey := bearerKey
-	if rt := s.dialects[r.URL.Path]; rt != nil {
+	if rt := s.dialects[r.URL.Path]; rt != nil && rt.Dialect.Key != nil {
 		parseKey = rt.Dialect.Key
 	}
 	text, ok := parseKey(values[0])
@@ -177,7 +177,7 @@ func workspaceOf(rt route.Route, r *http.Request) (id uuid.UUID, err error) {
 	values := r.Header.Values(workspaceHeader)
 	var fromParameter uuid.UUID
 	var parameter string
-	if rt.Dialect != nil {
+	if rt.Dialect != nil && rt.Dialect.Workspace != nil {
 		parameter, fromParameter = rt.Dialect.Workspace(r)
 	}
 	switch {

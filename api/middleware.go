@@ -106,7 +106,7 @@ func (s *Server) identify(next http.Handler) http.Handler {
 // the errors of all inner handlers.
 func (s *Server) setDialect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if rt := s.dialects[r.URL.Path]; rt != nil && rt.Method == r.Method {
+		if rt := s.dialects[r.URL.Path]; rt != nil && rt.Method == r.Method && rt.Dialect.Errors.Convert != nil {
 			r = r.WithContext(reply.WithDialect(r.Context(), rt.Dialect.Errors))
 		}
 		next.ServeHTTP(w, r)

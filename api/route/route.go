@@ -75,12 +75,12 @@ type Route struct {
 // Dialect adapts a route to the conventions of another product's clients.
 type Dialect struct {
 	// Key returns the key in an Authorization header, or false if the scheme is not one
-	// that the clients use.
+	// that the clients use. Nil: the scheme is Bearer.
 	Key func(authorization string) (text string, ok bool)
 	// Workspace returns the parameter that contains the workspace, and the id in it, which
-	// is zero if it is not valid.
+	// is zero if it is not valid. Nil: only the header has it.
 	Workspace func(r *http.Request) (parameter string, id uuid.UUID)
-	// Errors is the dialect of error responses.
+	// Errors is the dialect of error responses. Without Convert they are those of the API.
 	Errors reply.Dialect
 }
 

@@ -67,6 +67,8 @@ func scopesOfRoutes() map[string]needs {
 		"PATCH /api/live-data/sources/{id}":         writeLive,
 		"POST /api/live-data/ingest":                writeLive,
 		"POST /api/v1/write":                        writeLive,
+		"POST /v1/metrics":                          writeLive,
+		"POST /mcp":                                 {any: request.Scopes}, // and then those of the tools' routes
 		"POST /api/v2/write":                        writeLive,
 		"POST /write":                               writeLive,
 		"DELETE /api/live-data/sources/{id}":        admin,

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -228,6 +229,10 @@ func (w *tenants) writePointCanaries() {
 		)
 	}
 	w.write(
+		"POST /v1/metrics", "/v1/metrics", asJSON,
+		otlpGauge(c("service"), c("OTLP metric"), c("OTLP attribute"), c("OTLP value")), nil, http.StatusOK,
+	)
+	w.write(
 		"DELETE /api/live-data/points", "/api/live-data/points?sourceId="+id+"&metric="+c("deleted metric"), "", "", nil,
 		http.StatusAccepted,
 	)
@@ -306,4 +311,19 @@ func (w *tenants) writeWithSharedKey() {
 			require.Contains(t, answer.body, "nothing_to_")
 		}
 	}
+}
+
+// otlpGauge returns metrics of OpenTelemetry with a gauge that has one attribute.
+func otlpGauge(service, metric, key, value string) string {
+	pair := func(key, value string) object { return object{"key": key, "value": object{"stringValue": value}} }
+	body, err := json.Marshal(object{"resourceMetrics": []any{object{
+		"resource": object{"attributes": []any{pair("service.name", service), pair("host.name", value)}},
+		"scopeMetrics": []any{object{"metrics": []any{object{"name": metric, "gauge": object{"dataPoints": []any{object{
+			"timeUnixNano": strconv.FormatInt(time.Now().UnixNano(), 10), "asInt": 1, "attributes": []any{pair(key, value)},
+		}}}}}}},
+	}}})
+	if err != nil {
+		panic(err)
+	}
+	return string(body)
 }
