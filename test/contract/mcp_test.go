@@ -3,10 +3,12 @@ package contract_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -281,5 +283,16 @@ func TestBadRequestsOfTheModelContextProtocol(t *testing.T) {
 		require.Contains(t, string(a.Body), `"error":{`, name)
 		require.NotContains(t, string(a.Body), "root:", name)
 	}
+	before := time.Now()
+	for _, version := range []string{"", "2025-06-18", "2026-07-28"} { // a stream would not end
+		header := maps.Clone(accept)
+		header["Mcp-Protocol-Version"], header["Mcp-Method"] = version, "subscriptions/listen"
+		a := send(contract.Request{Header: header, Body: `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen",` +
+			`"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},` +
+			`"io.modelcontextprotocol/clientCapabilities":{}},"notifications":{"toolsListChanged":true}}}`})
+		require.Contains(t, string(a.Body), `"error":{`, "%s: %s", version, a.Body)
+	}
+	require.Less(t, time.Since(before), 8*time.Second)
 	require.Contains(t, string(send(contract.Request{}).Body), `"search"`, "the next good request works")
 }

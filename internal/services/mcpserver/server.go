@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -51,6 +52,9 @@ func New(o Options) *mcp.Server {
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 		},
 	)
+	if o.OneRequest {
+		server.AddReceivingMiddleware(refuseStreams)
+	}
 	c := &client{options: o, slots: make(chan struct{}, maxConcurrentCalls)}
 	c.calls.Store(maxCalls)
 	may := func(scopes ...string) bool {
@@ -80,6 +84,16 @@ func New(o Options) *mcp.Server {
 		c.addGraphSchema(server, may(scopeReadNodes), may(scopeReadEdges))
 	}
 	return server
+}
+
+// refuseStreams refuses the method whose response is a stream, which a server for one request cannot send.
+func refuseStreams(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if method == "subscriptions/listen" {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "streams are not supported"}
+		}
+		return next(ctx, method, req)
+	}
 }
 
 // addTool adds a tool whose handler returns the answer as a value that is encoded in JSON.
