@@ -15,6 +15,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/klauspost/compress/snappy"
 	"github.com/stretchr/testify/require"
+	colmetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/livegraph/livegraph/test/promwrite"
 )
@@ -228,10 +231,13 @@ func (w *tenants) writePointCanaries() {
 			map[string]string{"Content-Encoding": "snappy"}, http.StatusNoContent,
 		)
 	}
-	w.write(
-		"POST /v1/metrics", "/v1/metrics", asJSON,
-		otlpGauge(c("service"), c("OTLP metric"), c("OTLP attribute"), c("OTLP value")), nil, http.StatusOK,
-	)
+	metrics := otlpGauge(c("service"), c("OTLP metric"), c("OTLP attribute"), c("OTLP value"))
+	w.write("POST /v1/metrics", "/v1/metrics", asJSON, metrics, nil, http.StatusOK)
+	var export colmetrics.ExportMetricsServiceRequest
+	require.NoError(w.t, protojson.Unmarshal([]byte(metrics), &export))
+	encoded, err := proto.Marshal(&export)
+	require.NoError(w.t, err)
+	w.write("POST /v1/metrics", "/v1/metrics", "application/x-protobuf", string(encoded), nil, http.StatusOK)
 	w.write(
 		"DELETE /api/live-data/points", "/api/live-data/points?sourceId="+id+"&metric="+c("deleted metric"), "", "", nil,
 		http.StatusAccepted,

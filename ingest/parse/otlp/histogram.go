@@ -158,7 +158,7 @@ func (p *Parser) checkSummary() bool {
 	kept := l.quantiles[:0]
 	for _, q := range l.quantiles {
 		switch {
-		case !(q.rank >= 0 && q.rank <= 1):
+		case math.IsNaN(q.rank) || q.rank < 0 || q.rank > 1:
 			return pt.reject(rejection.QuantileRange, "quantileValues")
 		case math.IsInf(q.value, 0):
 			return pt.reject(rejection.ValueNotFinite, "quantileValues")

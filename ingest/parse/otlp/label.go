@@ -107,7 +107,8 @@ func (p *Parser) metricToken(kind seriesKind, bound float64) []byte {
 	if m.delta {
 		first |= deltaFlag
 	}
-	t := append(*unescaped, first)
+	t := *unescaped
+	t = append(t, first)
 	if boundTags[kind] != "" {
 		t = binary.LittleEndian.AppendUint64(t, math.Float64bits(bound))
 	}

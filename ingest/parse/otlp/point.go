@@ -34,10 +34,10 @@ type point struct {
 	member     string // the field that breaks the rule
 }
 
-// reject records the rule that a field of the data point breaks.
+// reject records the rule that a field of the data point breaks. It reports whether the data point is valid.
 func (pt *point) reject(why rejection.Reason, member string) bool {
 	pt.refused, pt.member = why, member
-	return false
+	return why == rejection.None
 }
 
 // dataPoint parses a data point of the metric. It returns false if the whole request is refused.
