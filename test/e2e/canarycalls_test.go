@@ -244,7 +244,7 @@ func (w *tenants) bodies() map[string][]call {
 		),
 		"POST /api/v1/write":               {remote},
 		"POST /mcp":                        w.mcpCalls(),
-		"POST /v1/metrics":                 {{contentType: asJSON, body: otlpGauge("own", "level", "k", "v")}},
+		"POST /v1/metrics":                 {{contentType: asJSON, body: otlpGauge("own-otlp", "level", "k", "v")}},
 		"POST /api/v2/write":               {line, inFirstWorkspace("bucket")},
 		"POST /write":                      {line, inFirstWorkspace("db")},
 		"POST /api/admin/reindex":          jsonCalls(object{}),

@@ -3,7 +3,6 @@ package otlp
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
 
 	"github.com/livegraph/livegraph/ingest/parse/protobuf"
 	"github.com/livegraph/livegraph/ingest/parse/scan"
@@ -109,12 +108,12 @@ func (p *Parser) checkHistogram() bool {
 	if len(l.counts) != len(l.bounds)+1 {
 		return pt.reject(rejection.BucketsInvalid, "bucketCounts")
 	}
-	below, carry := uint64(0), uint64(0)
+	below := uint64(0)
 	for i, bound := range l.bounds {
 		if !isFinite(bound) || i > 0 && bound <= l.bounds[i-1] {
 			return pt.reject(rejection.BucketsInvalid, "bucketCounts")
 		}
-		if below, carry = bits.Add64(below, l.counts[i], 0); carry != 0 {
+		if !sumUp(&below, l.counts[i]) {
 			return pt.reject(rejection.BucketsInvalid, "bucketCounts")
 		}
 		l.buckets = append(l.buckets, bucket{bound, below})
