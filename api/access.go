@@ -70,7 +70,7 @@ func (s *Server) credentialOf(r *http.Request) (credential *access.Credential, r
 		return nil, refusedNoKey, fault.New(fault.Unauthenticated, "Missing Authorization")
 	}
 	parseKey := bearerKey
-	if d := s.dialects.of(r); d != nil {
+	if d := s.dialects.of(r); d != nil && d.Key != nil {
 		parseKey = d.Key
 	}
 	text, ok := parseKey(values[0])
@@ -172,8 +172,8 @@ func (s *Server) count(rt *route.Route, w http.ResponseWriter, r *http.Request) 
 }
 
 // workspaceOf returns the workspace in the header of a request or, if the route has a
-// dialect, in the dialect's parameter. If both are set, they must be equal. If the dialect has no
-// parameter, the header may be absent from requests with a key of one workspace.
+// dialect, in the dialect's parameter. If both are set, they must be equal. If the dialect allows it,
+// the header may be absent from requests with a key of one workspace.
 func workspaceOf(rt route.Route, r *http.Request, credential *access.Credential) (id uuid.UUID, err error) {
 	values := r.Header.Values(workspaceHeader)
 	var fromParameter uuid.UUID
@@ -182,7 +182,7 @@ func workspaceOf(rt route.Route, r *http.Request, credential *access.Credential)
 	case rt.Dialect == nil:
 	case rt.Dialect.Workspace != nil:
 		parameter, fromParameter = rt.Dialect.Workspace(r)
-	case len(values) == 0:
+	case rt.Dialect.WorkspaceOptional && len(values) == 0:
 		return onlyWorkspace(credential)
 	}
 	switch {

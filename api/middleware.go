@@ -106,7 +106,7 @@ func (s *Server) identify(next http.Handler) http.Handler {
 // the errors of all inner handlers.
 func (s *Server) setDialect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if d := s.dialects.ofErrors(r); d != nil {
+		if d := s.dialects.ofErrors(r); d != nil && d.Errors.Convert != nil {
 			r = r.WithContext(reply.WithDialect(r.Context(), d.Errors))
 		}
 		next.ServeHTTP(w, r)

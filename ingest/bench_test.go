@@ -108,7 +108,7 @@ func parseShapes(b *testing.B, format Format, shapes []benchShape) {
 	for _, shape := range shapes {
 		b.Run(shape.name, func(b *testing.B) {
 			body := shape.body()
-			req, w := request(body), newWork(block.NewLabelCache(0))
+			req, w := request(body), newWork(block.NewLabelCache(0), nil)
 			measurePoints(b, body, shape.points, func() {
 				w.begin(format, &req)
 				if err := w.parse(1_000_000); err != nil {

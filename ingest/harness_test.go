@@ -59,6 +59,7 @@ func newFakeStores() *fakeStores {
 func (p *fakeStores) pipeline(limits Limits) *Pipeline {
 	return New(Deps{
 		Sources: p, Registry: p, Log: p, Routes: p, FingerprintKey: [16]byte{1, 2, 3}, Limits: limits, CacheSize: 100_000,
+		OTLPResourceTags: []string{"zone"},
 	})
 }
 

@@ -50,8 +50,10 @@ type Deps struct {
 	// LabelCacheBytes is the approximate size of the cache of labels; default 384 MiB, for 1,000,000
 	// labels or more.
 	LabelCacheBytes int
-	Metrics         prometheus.Registerer // nil: metrics are not registered
-	Tracing         trace.TracerProvider  // nil: the stages of requests are not traced
+	// OTLPResourceTags are the attributes of OpenTelemetry's resources that become tags of all their series.
+	OTLPResourceTags []string
+	Metrics          prometheus.Registerer // nil: metrics are not registered
+	Tracing          trace.TracerProvider  // nil: the stages of requests are not traced
 }
 
 // Request is one call of the ingest endpoint.
@@ -76,6 +78,8 @@ type Result struct {
 	Rejected  int         `json:"rejected"`
 	Errors    []Rejection `json:"errors"` // never nil
 	Positions []Position  `json:"-"`      // of the records, for the checkpoint
+	// DataPoints is the number of data points of a request of OTLP. A histogram is one data point and many points.
+	DataPoints int `json:"-"`
 }
 
 // Pipeline accepts points. It is safe for concurrent use.
@@ -170,7 +174,7 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 	p.metrics.bytes.Add(float64(size))
 	w, ok := p.workPool.Get()
 	if !ok {
-		w = newWork(p.labels)
+		w = newWork(p.labels, p.deps.OTLPResourceTags)
 	}
 	w.begin(format, &req)
 	defer p.release(w)
@@ -210,8 +214,8 @@ func (p *Pipeline) release(w *work) {
 // accept resolves, encodes and produces a parsed batch.
 func (p *Pipeline) accept(ctx context.Context, w *work, req *Request, stages *timer) (Result, error) {
 	b := w.batch
-	if w.format == RemoteWrite && b.Points == 0 {
-		return Result{Errors: []Rejection{}}, nil // Prometheus also sends requests with only metadata or stale markers
+	if w.format.mayBeEmpty() && b.Points == 0 {
+		return Result{Errors: []Rejection{}, DataPoints: w.otlp.DataPoints()}, nil
 	}
 	resolving, span := p.tracer.Start(ctx, trace.SpanKindInternal, "resolve series")
 	err := p.resolve(resolving, w, req)
@@ -227,7 +231,10 @@ func (p *Pipeline) accept(ctx context.Context, w *work, req *Request, stages *ti
 	stages.done(stageEncode)
 	positions, err := p.produce(ctx, b, req.RequestID)
 	stages.done(stageProduce)
-	return Result{Accepted: accepted, Rejected: b.Rejected.Rejected, Errors: b.Rejections(), Positions: positions}, err
+	return Result{
+		Accepted: accepted, Rejected: b.Rejected.Rejected, Errors: b.Rejections(), Positions: positions,
+		DataPoints: w.otlp.DataPoints(),
+	}, err
 }
 
 // resolve finds the sources and the series of a batch's points. It returns an error if no point is left, or if a point

@@ -42,7 +42,7 @@ func BenchmarkParseRemoteWrite(b *testing.B) {
 		}
 		for name, cache := range map[string]*block.LabelCache{"known": known.labels, "new": block.NewLabelCache(0)} {
 			b.Run(fmt.Sprintf("series=%d/samples=%d/labels=%s", shape.series, shape.samples, name), func(b *testing.B) {
-				req, w := request(body), newWork(cache)
+				req, w := request(body), newWork(cache, nil)
 				measurePoints(b, body, shape.series*shape.samples, func() {
 					w.begin(RemoteWrite, &req)
 					if err := w.parse(1_000_000); err != nil {

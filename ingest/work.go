@@ -7,6 +7,7 @@ import (
 	"github.com/livegraph/livegraph/ingest/block"
 	"github.com/livegraph/livegraph/ingest/parse/jsonpoints"
 	"github.com/livegraph/livegraph/ingest/parse/lineprotocol"
+	"github.com/livegraph/livegraph/ingest/parse/otlp"
 	"github.com/livegraph/livegraph/ingest/parse/remotewrite"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
@@ -30,12 +31,13 @@ type work struct {
 	json      *jsonpoints.Parser
 	lines     *lineprotocol.Parser
 	prom      *remotewrite.Parser
+	otlp      *otlp.Parser
 }
 
-func newWork(labels *block.LabelCache) *work {
+func newWork(labels *block.LabelCache, resourceTags []string) *work {
 	return &work{
 		batch: block.NewBatch(labels), json: jsonpoints.New(labels), lines: lineprotocol.New(labels),
-		prom: remotewrite.New(labels),
+		prom: remotewrite.New(labels), otlp: otlp.New(labels, resourceTags),
 	}
 }
 
@@ -51,6 +53,7 @@ func (w *work) end() {
 	w.json.Reset()
 	w.lines.Reset()
 	w.prom.Reset()
+	w.otlp.Reset()
 }
 
 // parse reads the request's body into the batch. It returns an error only if the whole request is refused. Errors of
@@ -63,6 +66,10 @@ func (w *work) parse(maxPoints int) error {
 		return w.json.ParseLines(w.batch, maxPoints)
 	case RemoteWrite:
 		return w.prom.Parse(w.batch, maxPoints)
+	case OTLP:
+		return w.otlp.Parse(w.batch, maxPoints)
+	case OTLPJSON:
+		return w.otlp.ParseJSON(w.batch, maxPoints)
 	case Lines:
 		return w.lines.Parse(w.batch, w.precision, maxPoints)
 	default:

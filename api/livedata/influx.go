@@ -27,7 +27,7 @@ const (
 // influxRoutes returns the routes for Telegraf and the clients of InfluxDB.
 func (a *api) influxRoutes() []route.Route {
 	write := func(path string, d *route.Dialect) route.Route {
-		d.Errors = reply.Dialect{Status: influxError}
+		d.Errors = reply.Dialect{Convert: influxError}
 		return route.Route{
 			Method: http.MethodPost, Pattern: path, Scopes: []request.Scope{request.WriteLiveData}, Handle: a.influxWrite,
 			Dialect: d, Work: route.WritesPoints, CheckCapacity: a.Bodies.CheckCapacity,
@@ -80,7 +80,7 @@ var influxCodes = map[int]string{
 
 // influxError returns the status and code for the clients of InfluxDB: they do not retry a
 // 400, and do not support 422.
-func influxError(status int) (influxStatus int, code string) {
+func influxError(status int) (influxStatus int, code any) {
 	if status == http.StatusUnprocessableEntity {
 		status = http.StatusBadRequest
 	}

@@ -96,6 +96,7 @@ func Routes(deps Deps) []route.Route {
 		newRoute(http.MethodDelete, sourcePath, request.Admin, a.deleteSource),
 		points(ingestPath, a.ingest),
 		points(remoteWritePath, a.remoteWrite),
+		a.otlpRoute(),
 		newRoute(http.MethodDelete, pointsPath, request.Admin, a.deletePoints),
 	)
 	routes = append(routes, query.Routes(query.Deps{

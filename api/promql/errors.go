@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/prometheus/prometheus/promql"
 
 	"github.com/livegraph/livegraph/api/reply"
@@ -28,21 +29,24 @@ var errorTypes = map[int]string{
 // errorBody is the body of an error response of Prometheus.
 type errorBody struct {
 	Status    string `json:"status"`
-	ErrorType string `json:"errorType"`
+	ErrorType any    `json:"errorType"` // a string
 	Error     string `json:"error"`
 }
 
 // errorDialect returns the dialect of error responses.
 func errorDialect() reply.Dialect {
 	return reply.Dialect{
-		Status: func(status int) (clientStatus int, errorType string) {
+		Convert: func(status int) (clientStatus int, errorType any) {
 			errorType = errorTypes[status]
 			if status == http.StatusGatewayTimeout {
 				status = http.StatusServiceUnavailable
 			}
 			return status, errorType
 		},
-		Body: func(errorType, message string) any { return errorBody{"error", errorType, message} },
+		Encode: func(_ *http.Request, f *reply.DialectError) (mediaType string, body []byte) {
+			body, _ = json.Marshal(errorBody{"error", f.Code, f.Message}) // has only strings
+			return "application/json; charset=utf-8", body
+		},
 	}
 }
 

@@ -78,7 +78,7 @@ func Routes(deps Deps) []route.Route {
 		EnableAtModifier:         true, EnableNegativeOffset: true, Parser: a.parser,
 	})
 	a.register(deps.Metrics)
-	dialect := &route.Dialect{Prefix: Prefix, Key: key, Errors: errorDialect()}
+	dialect := &route.Dialect{Prefix: Prefix, WorkspaceOptional: true, Key: key, Errors: errorDialect()}
 	read := func(method, path string, handle handler) route.Route {
 		return route.Route{
 			Method: method, Pattern: basePath + path, Scopes: []request.Scope{request.ReadLiveData}, Dialect: dialect,

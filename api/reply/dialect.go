@@ -1,15 +1,30 @@
 package reply
 
-import "context"
+import (
+	"context"
+	"net/http"
+	"time"
 
-// Dialect converts error responses into those of another product's API, for the clients of that
+	"github.com/livegraph/livegraph/internal/platform/fault"
+)
+
+// Dialect converts errors into those of another product's API, for the clients of that
 // product.
 type Dialect struct {
-	// Status converts a status. code is the product's name of the error.
-	Status func(status int) (clientStatus int, code string)
-	// Body returns the product's body of an error response. If it is nil, the response is the
-	// envelope with the code and the message as top-level fields.
-	Body func(code, message string) any
+	// Convert returns the status for the clients and the product's code of the error. The response
+	// has the code at the top level, next to a message, in addition to the envelope.
+	Convert func(status int) (clientStatus int, code any)
+	// Encode returns the response instead of the envelope, and its media type, or no media type if
+	// the client reads JSON. It may be nil.
+	Encode func(r *http.Request, f *DialectError) (mediaType string, body []byte)
+}
+
+// DialectError is an error for the clients of another product.
+type DialectError struct {
+	Code          any
+	Message       string
+	Field, Reason string // empty unless the error is about a field
+	RetryAfter    time.Duration
 }
 
 type dialectKey struct{}
@@ -19,17 +34,23 @@ func WithDialect(ctx context.Context, d Dialect) context.Context {
 	return context.WithValue(ctx, dialectKey{}, d)
 }
 
-// inDialect returns the status and the body of an error response in the context's dialect or, if
-// there is none, in the envelope.
-func (f *failure) inDialect(ctx context.Context, status int) (clientStatus int, body any) {
-	d, ok := ctx.Value(dialectKey{}).(Dialect)
+// applyDialect applies the request's dialect to f, if there is one. It returns the status of
+// the response and, if the response is not JSON, its media type and body.
+func (f *failure) applyDialect(
+	r *http.Request, fe *fault.Error, status int,
+) (clientStatus int, mediaType string, body []byte) {
+	d, ok := r.Context().Value(dialectKey{}).(Dialect)
 	if !ok {
-		return status, f
+		return status, "", nil
 	}
-	status, code := d.Status(status)
-	if d.Body != nil {
-		return status, d.Body(code, f.Error.Message)
+	status, f.Code = d.Convert(status)
+	f.Message = f.Error.Message
+	if d.Encode == nil {
+		return status, "", nil
 	}
-	f.Code, f.Message = code, f.Error.Message
-	return status, f
+	e := DialectError{Code: f.Code, Message: f.Message, RetryAfter: fe.RetryAfter}
+	e.Field, _ = f.Error.Details["field"].(string)
+	e.Reason, _ = f.Error.Details["reason"].(string)
+	mediaType, body = d.Encode(r, &e)
+	return status, mediaType, body
 }

@@ -53,7 +53,7 @@ type failure struct {
 	Success   bool    `json:"success"`
 	Error     Problem `json:"error"`
 	RequestID string  `json:"requestId"`
-	Code      string  `json:"code,omitempty"` // Code and Message are set only with a Dialect
+	Code      any     `json:"code,omitempty"` // Code and Message are set only with a Dialect
 	Message   string  `json:"message,omitempty"`
 }
 
@@ -113,8 +113,12 @@ func Error(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	setErrorHeaders(w.Header(), fe, entry.status, challengeOf(r.Context()))
 	answer := failure{Error: problem(fe), RequestID: RequestID(r.Context())}
-	status, body := answer.inDialect(r.Context(), entry.status)
-	write(w, r, status, body)
+	status, mediaType, body := answer.applyDialect(r, fe, entry.status)
+	if mediaType != "" {
+		Raw(w, status, mediaType, body)
+		return
+	}
+	write(w, r, status, answer)
 }
 
 // ProblemOf returns the public form of err, for a response that has several.
@@ -181,6 +185,15 @@ func write(w http.ResponseWriter, r *http.Request, status int, body any) {
 	writeHead(w, status)
 	// The newline separates responses on a terminal. On an error the client has disconnected.
 	_, _ = w.Write(append(payload, '\n'))
+}
+
+// Raw responds with a body that is not JSON of the envelope, such as another product's.
+func Raw(w http.ResponseWriter, status int, mediaType string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", mediaType)
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
 }
 
 func writeHead(w http.ResponseWriter, status int) {

@@ -52,6 +52,11 @@ func DefaultEncoding(encoding string) BodyOption {
 	return func(b *bodyReader) { b.encoding = encoding }
 }
 
+// AllowEmpty accepts a request without a body, which some formats encode an empty message as.
+func AllowEmpty() BodyOption {
+	return func(b *bodyReader) { b.allowEmpty = true }
+}
+
 // NoEncoding refuses encoded bodies.
 func NoEncoding() BodyOption {
 	return func(b *bodyReader) { b.plain = true }
@@ -97,12 +102,13 @@ func (b *Budget) Register(registerer prometheus.Registerer) {
 }
 
 type bodyReader struct {
-	types    []string
-	anyType  bool
-	encoding string // for bodies without a Content-Encoding
-	plain    bool
-	budget   *Budget
-	share    *budget.Share // of the budget
+	types      []string
+	anyType    bool
+	encoding   string // for bodies without a Content-Encoding
+	plain      bool
+	allowEmpty bool
+	budget     *Budget
+	share      *budget.Share // of the budget
 }
 
 // Body reads a request's body into a pooled buffer of at most limit bytes and
@@ -125,13 +131,17 @@ func Body(
 	for _, option := range options {
 		option(reader)
 	}
-	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
+	empty := r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody
+	if empty && !reader.allowEmpty {
 		return nil, nil, fault.Field(fault.Malformed, "body", "is empty")
 	}
 	if !reader.anyType {
 		if err := checkContentType(r.Header, reader.types); err != nil {
 			return nil, nil, err
 		}
+	}
+	if empty {
+		return []byte{}, func() {}, nil
 	}
 	encoding, err := contentEncoding(r.Header, reader.encoding)
 	if err != nil {

@@ -75,17 +75,18 @@ type Route struct {
 // Dialect adapts a route to the conventions of another product's clients.
 type Dialect struct {
 	// Key returns the key in an Authorization header, or false if the scheme is not one
-	// that the clients use.
+	// that the clients use. Nil: the scheme is Bearer.
 	Key func(authorization string) (text string, ok bool)
 	// Workspace returns the parameter that contains the workspace, and the id in it, which
-	// is zero if it is not valid. If it is nil, a request without the workspace header is for
-	// the key's only workspace.
+	// is zero if it is not valid. Nil: only the header has it.
 	Workspace func(r *http.Request) (parameter string, id uuid.UUID)
+	// WorkspaceOptional allows requests without the header with keys of one workspace.
+	WorkspaceOptional bool
 	// Prefix is the path of the product's API, such as /prometheus. The dialect applies to all
 	// paths below it, so that routes may have parameters in their paths, and paths without a
 	// route require a key. It is empty if the dialect applies to one path.
 	Prefix string
-	// Errors is the dialect of error responses.
+	// Errors is the dialect of error responses. Without Convert they are those of the API.
 	Errors reply.Dialect
 }
 

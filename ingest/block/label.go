@@ -9,7 +9,7 @@ import (
 
 // The estimated memory of a label and a tag.
 const (
-	labelBytes = 200
+	labelBytes = 224
 	tagBytes   = 32
 )
 
@@ -32,7 +32,8 @@ type Label struct {
 	Tokens
 	Hash   uint64
 	Metric string
-	Tags   []pointblock.Tag // sorted; without the request's default tags
+	Tags   []pointblock.Tag // sorted; without the request's default tags and those of Shared
+	Shared []pointblock.Tag // sorted; further tags, which several labels have and which no key of Tags repeats
 	Source int32            // index in Batch.Sources
 	Next   int32            // the label that last followed this one in the request
 
@@ -205,7 +206,10 @@ func (s *labelSet) CopyTags(tags []pointblock.Tag) []pointblock.Tag {
 // Identity returns the identity of a label's series. Its tags are valid until scratch is used again.
 func (b *Batch) Identity(l *Label, kind pointblock.Kind, scratch *[]pointblock.Tag) pointblock.Identity {
 	tags := l.Tags
-	if defaults := b.Labels.Defaults.Tags; len(defaults) > 0 {
+	if len(l.Shared) > 0 {
+		*scratch = appendMerged((*scratch)[:0], tags, l.Shared)
+		tags = *scratch
+	} else if defaults := b.Labels.Defaults.Tags; len(defaults) > 0 {
 		*scratch = appendMerged((*scratch)[:0], tags, defaults)
 		tags = *scratch
 	}

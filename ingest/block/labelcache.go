@@ -35,6 +35,7 @@ const (
 	FormLabels Form = iota + 1 // the label messages of a remote write
 	FormLine                   // the head of a line and the key of a field
 	FormJSON                   // source, metric and tags as JSON, without defaults of the request
+	FormOTLP                   // resource, metric with scope, and attributes of an OpenTelemetry data point
 )
 
 // cachedLabel is a label and the series of numbers to which it was last resolved. All fields but the

@@ -43,6 +43,12 @@ const (
 	LineQuote
 	LineTail
 	LineUTF8
+	TimeMissing
+	ValueMissing
+	SumTemporality
+	BucketsInvalid
+	BucketsMany
+	QuantileRange
 	Reasons
 )
 
@@ -95,6 +101,14 @@ var reasonText = [Reasons]string{
 		"histograms are taken)",
 	MetricUTF8: "is not valid UTF-8",
 	TagUTF8:    "is not valid UTF-8",
+
+	// OpenTelemetry.
+	TimeMissing:    "must be set, in nanoseconds since 1970",
+	ValueMissing:   "must be set: asDouble or asInt",
+	SumTemporality: "must be 1 (delta) or 2 (cumulative)",
+	BucketsInvalid: "must have one entry more than explicitBounds, which are finite and ascending, and a sum below 2^64",
+	BucketsMany:    "must have at most 1000 entries",
+	QuantileRange:  "must be from 0 to 1",
 }
 
 // reasonLabel has the values of the metric label reason.
@@ -108,6 +122,8 @@ var reasonLabel = [Reasons]string{
 	TagValueLong: "tag_value_long", TagValueNUL: "tag_value_nul",
 	SourceUnknown: "source_unknown", SourceName: "source_name", SourceLimit: "source_limit", SeriesLimit: "series_limit",
 	TagTwice: "tag_twice", LineMeasurement: "line_measurement", LineTag: "line_tag", LineNoField: "line_no_field",
-	LineField: "line_field",
+	LineField:   "line_field",
+	TimeMissing: "time_missing", ValueMissing: "value_missing", SumTemporality: "sum_temporality",
+	BucketsInvalid: "buckets_invalid", BucketsMany: "buckets_many", QuantileRange: "quantile_range",
 	LineValue: "line_value", LineQuote: "line_quote", LineTail: "line_tail", LineUTF8: "line_encoding",
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
 
 	"github.com/livegraph/livegraph/api/commands"
 	"github.com/livegraph/livegraph/api/request"
@@ -273,6 +274,12 @@ func TestTheLimitIsReportedInTheClientsDialect(t *testing.T) {
 		Header: map[string]string{"Content-Type": "application/x-protobuf"}})
 	a.RequireFailure(t, 429, "RATE_LIMITED", "", nil)
 	require.NotEmpty(t, a.Header.Get("Retry-After"))
+	for _, contentType := range []string{"application/x-protobuf", "application/json"} {
+		a = s.Do(t, contract.Request{Method: "POST", Path: "/v1/metrics", Key: key, Workspace: workspace.String(), Body: "{}",
+			Header: map[string]string{"Content-Type": contentType}})
+		requireOTLPError(t, a, http.StatusTooManyRequests, codes.ResourceExhausted, "")
+		require.NotEmpty(t, a.Header.Get("Retry-After"))
+	}
 	a = s.Do(t, contract.Request{Path: "/api/live-data/stream", Key: key, Workspace: workspace.String()})
 	a.RequireFailure(t, 429, "RATE_LIMITED", "", nil)
 }

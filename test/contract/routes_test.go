@@ -59,6 +59,7 @@ func TestRequestsThatWriteAreHeldApartFromOthers(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{
 		"POST /api/live-data/ingest", "POST /api/v1/write", "POST /api/v2/write", "POST /write",
+		"POST /v1/metrics",
 	}, of[route.WritesPoints])
 	require.ElementsMatch(t, []string{"POST /api/commands/execute", "POST /api/commands/batch"}, of[route.ChangesGraph])
 }

@@ -92,6 +92,8 @@ func scopesOfRoutes() map[string]needs {
 		"GET /api/admin/usage":                       admin,
 		"POST /api/admin/nodes/{id}/purge":           admin,
 		"POST /api/admin/reindex":                    admin,
+		"POST /v1/metrics":                           writeLive,
+		"POST /mcp":                                  {any: request.Scopes}, // and then those of the tools' routes
 	}
 }
 

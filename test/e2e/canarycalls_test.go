@@ -243,6 +243,8 @@ func (w *tenants) bodies() map[string][]call {
 			line, remote,
 		),
 		"POST /api/v1/write":               {remote},
+		"POST /mcp":                        w.mcpCalls(),
+		"POST /v1/metrics":                 {{contentType: asJSON, body: otlpGauge("own-otlp", "level", "k", "v")}},
 		"POST /api/v2/write":               {line, inFirstWorkspace("bucket")},
 		"POST /write":                      {line, inFirstWorkspace("db")},
 		"POST /api/admin/reindex":          jsonCalls(object{}),
@@ -262,4 +264,39 @@ func (w *tenants) requireEachRouteCalled(calls []call) {
 			require.True(w.t, asked[method+" "+path], "%s %s is a route that this test does not ask", method, path)
 		}
 	}
+}
+
+// mcpCalls returns calls of all tools with the first tenant's ids and names, and of its resources.
+func (w *tenants) mcpCalls() (calls []call) {
+	w.t.Helper()
+	add := func(method string, params object) {
+		text, err := json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+		require.NoError(w.t, err)
+		calls = append(calls, call{
+			contentType: asJSON, body: string(text), header: map[string]string{"Accept": "application/json, text/event-stream"},
+		})
+	}
+	tool := func(name string, arguments object) { add("tools/call", object{"name": name, "arguments": arguments}) }
+	p := w.values
+	for _, query := range []string{p["name"], w.canaryPrefix} {
+		tool("search", object{"query": query})
+		tool("hybrid_search", object{"query": query, "nodeIds": w.firstTenantIDs(), "hops": 3})
+	}
+	for _, id := range w.knownValues("node", "gone", "source", "edge") {
+		tool("node", object{"id": id})
+		tool("neighbors", object{"id": id, "depth": 3})
+		tool("history", object{"nodeId": id})
+		tool("execute_command", object{"type": "UPDATE_NODE", "payload": object{"id": id, "name": "taken over"}})
+		add("resources/read", object{"uri": "livegraph://nodes/" + id})
+		add("resources/read", object{"uri": "livegraph://sources/" + id})
+	}
+	tool("history", object{})
+	tool("series", object{"source": p["sourceName"]})
+	tool("series", object{})
+	tool("query", object{"sourceIds": []any{p["source"]}, "from": "-2h"})
+	tool("query", object{"latest": true})
+	for _, schema := range []string{"graph", "live-data"} {
+		add("resources/read", object{"uri": "livegraph://schema/" + schema})
+	}
+	return calls
 }

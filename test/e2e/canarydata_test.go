@@ -8,12 +8,16 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/klauspost/compress/snappy"
 	"github.com/stretchr/testify/require"
+	colmetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/livegraph/livegraph/test/promwrite"
 )
@@ -227,6 +231,13 @@ func (w *tenants) writePointCanaries() {
 			map[string]string{"Content-Encoding": "snappy"}, http.StatusNoContent,
 		)
 	}
+	metrics := otlpGauge(c("service"), c("OTLP metric"), c("OTLP attribute"), c("OTLP value"))
+	w.write("POST /v1/metrics", "/v1/metrics", asJSON, metrics, nil, http.StatusOK)
+	var export colmetrics.ExportMetricsServiceRequest
+	require.NoError(w.t, protojson.Unmarshal([]byte(metrics), &export))
+	encoded, err := proto.Marshal(&export)
+	require.NoError(w.t, err)
+	w.write("POST /v1/metrics", "/v1/metrics", "application/x-protobuf", string(encoded), nil, http.StatusOK)
 	w.write(
 		"DELETE /api/live-data/points", "/api/live-data/points?sourceId="+id+"&metric="+c("deleted metric"), "", "", nil,
 		http.StatusAccepted,
@@ -306,4 +317,19 @@ func (w *tenants) writeWithSharedKey() {
 			require.Contains(t, answer.body, "nothing_to_")
 		}
 	}
+}
+
+// otlpGauge returns metrics of OpenTelemetry with a gauge that has one attribute.
+func otlpGauge(service, metric, key, value string) string {
+	pair := func(key, value string) object { return object{"key": key, "value": object{"stringValue": value}} }
+	body, err := json.Marshal(object{"resourceMetrics": []any{object{
+		"resource": object{"attributes": []any{pair("service.name", service), pair("host.name", value)}},
+		"scopeMetrics": []any{object{"metrics": []any{object{"name": metric, "gauge": object{"dataPoints": []any{object{
+			"timeUnixNano": strconv.FormatInt(time.Now().UnixNano(), 10), "asInt": 1, "attributes": []any{pair(key, value)},
+		}}}}}}},
+	}}})
+	if err != nil {
+		panic(err)
+	}
+	return string(body)
 }

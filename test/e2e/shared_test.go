@@ -6,7 +6,7 @@ import "testing"
 // of their own. They share a server, because a start takes some seconds of processor time.
 func TestOnOneServer(t *testing.T) {
 	t.Parallel()
-	shared := newServer(t)
+	shared, otlpAddress := grpcServer(t)
 	shared.Start()
 	for name, test := range map[string]func(*testing.T, *server){
 		"the first steps of the README work when pasted": testFirstStepsOfREADME,
@@ -17,6 +17,10 @@ func TestOnOneServer(t *testing.T) {
 		"a workspace is read by command line":            testWorkspaceByCommandLine,
 		"a graph moves to another workspace":             testGraphMovesToAnotherWorkspace,
 		"bench sends every format":                       testBenchSendsEveryFormat,
+		"the commands of the page on OpenTelemetry work": testOpenTelemetryPage,
+		"the commands of the page on MCP work":           testMCPPage,
+		"the Model Context Protocol on stdin":            testMCPOverStdio,
+		"metrics of OpenTelemetry are sent by gRPC":      testMetricsOverGRPC(otlpAddress),
 	} {
 		workspace := shared.workspace()
 		key := shared.key(workspace, "--scope", "admin")

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/livegraph/livegraph/ingest/block"
+	"github.com/livegraph/livegraph/ingest/parse/protobuf"
 	"github.com/livegraph/livegraph/ingest/parse/scan"
 	"github.com/livegraph/livegraph/ingest/rejection"
 	"github.com/livegraph/livegraph/schemas/pointblock"
@@ -59,7 +60,7 @@ func (p *Parser) readLabels(l *block.Label) bool {
 	p.tags = p.tags[:0]
 	sorted, named := true, false
 	for i := 0; i < len(raw); {
-		from, end := bytesField(raw, i+1)
+		from, end := protobuf.BytesField(raw, i+1)
 		key, value, ok := readLabel(raw[:end], from)
 		if !ok {
 			return false
@@ -105,12 +106,12 @@ func readLabel(b []byte, i int) (name, value string, ok bool) {
 	for i < len(b) {
 		tag := b[i]
 		if tag != labelName && tag != labelValue {
-			if i = skipField(b, i); i == scan.Failed {
+			if i = protobuf.SkipField(b, i); i == scan.Failed {
 				return "", "", false
 			}
 			continue
 		}
-		from, end := bytesField(b, i+1)
+		from, end := protobuf.BytesField(b, i+1)
 		if end == scan.Failed {
 			return "", "", false
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/livegraph/livegraph/ingest/block"
+	"github.com/livegraph/livegraph/ingest/parse/protobuf"
 	"github.com/livegraph/livegraph/ingest/parse/scan"
 	"github.com/livegraph/livegraph/ingest/rejection"
 	"github.com/livegraph/livegraph/internal/platform/fault"
@@ -17,16 +18,16 @@ import (
 // (https://prometheus.io/docs/specs/prw/remote_write_spec/). A tag has a field's number
 // and wire type in one byte.
 const (
-	requestTimeSeries   = 1<<3 | wireBytes
-	requestSymbols      = 4<<3 | wireBytes // of version 2 only, like the next
-	requestTimeSeriesV2 = 5<<3 | wireBytes
-	seriesLabel         = 1<<3 | wireBytes
-	seriesSample        = 2<<3 | wireBytes
-	seriesHistogram     = 4<<3 | wireBytes
-	labelName           = 1<<3 | wireBytes
-	labelValue          = 2<<3 | wireBytes
-	sampleValue         = 1<<3 | wireFixed64
-	sampleTimestamp     = 2<<3 | wireVarint
+	requestTimeSeries   = 1<<3 | protobuf.Bytes
+	requestSymbols      = 4<<3 | protobuf.Bytes // of version 2 only, like the next
+	requestTimeSeriesV2 = 5<<3 | protobuf.Bytes
+	seriesLabel         = 1<<3 | protobuf.Bytes
+	seriesSample        = 2<<3 | protobuf.Bytes
+	seriesHistogram     = 4<<3 | protobuf.Bytes
+	labelName           = 1<<3 | protobuf.Bytes
+	labelValue          = 2<<3 | protobuf.Bytes
+	sampleValue         = 1<<3 | protobuf.Fixed64
+	sampleTimestamp     = 2<<3 | protobuf.Varint
 )
 
 // StaleMarker is the bits of the NaN that marks the end of a series in Prometheus; see
@@ -81,7 +82,7 @@ func (p *Parser) Parse(b *block.Batch, maxPoints int) error {
 	for i := 0; i < len(p.b); {
 		tag := p.b[i]
 		if tag == requestTimeSeries {
-			from, end := bytesField(p.b, i+1)
+			from, end := protobuf.BytesField(p.b, i+1)
 			if end == scan.Failed || !p.timeSeries(from, end) {
 				return p.parseError()
 			}
@@ -89,7 +90,7 @@ func (p *Parser) Parse(b *block.Batch, maxPoints int) error {
 			i = end
 			continue
 		}
-		if i = skipField(p.b, i); i == scan.Failed {
+		if i = protobuf.SkipField(p.b, i); i == scan.Failed {
 			return p.parseError()
 		}
 		if tag == requestSymbols || tag == requestTimeSeriesV2 {
@@ -125,7 +126,7 @@ func (p *Parser) timeSeries(i, end int) bool {
 	p.notes.Reset()
 	body, labels := p.b[:end], i
 	for i < end && body[i] == seriesLabel {
-		if _, i = bytesField(body, i+1); i == scan.Failed {
+		if _, i = protobuf.BytesField(body, i+1); i == scan.Failed {
 			return false
 		}
 	}
@@ -137,12 +138,12 @@ func (p *Parser) timeSeries(i, end int) bool {
 			if tag == seriesHistogram {
 				histograms++
 			}
-			if i = skipField(body, i); i == scan.Failed {
+			if i = protobuf.SkipField(body, i); i == scan.Failed {
 				return false
 			}
 			continue
 		}
-		start, next := bytesField(body, i+1)
+		start, next := protobuf.BytesField(body, i+1)
 		if next == scan.Failed || !p.sample(body[:next], start, from) {
 			return false
 		}
@@ -175,7 +176,7 @@ func (p *Parser) sample(b []byte, i, from int) bool {
 	var bits, ms uint64
 	if len(b)-i > 10 && b[i] == sampleValue && b[i+9] == sampleTimestamp {
 		bits = binary.LittleEndian.Uint64(b[i+1:])
-		if ms, i = uvarint(b, i+10); i == scan.Failed {
+		if ms, i = protobuf.Uvarint(b, i+10); i == scan.Failed {
 			return false
 		}
 	}
@@ -187,9 +188,9 @@ func (p *Parser) sample(b []byte, i, from int) bool {
 			}
 			bits = binary.LittleEndian.Uint64(b[i-8:])
 		case sampleTimestamp:
-			ms, i = uvarint(b, i+1)
+			ms, i = protobuf.Uvarint(b, i+1)
 		default:
-			i = skipField(b, i)
+			i = protobuf.SkipField(b, i)
 		}
 		if i == scan.Failed {
 			return false
@@ -234,7 +235,7 @@ func (p *Parser) joinLabels(i, end int) []byte {
 	b := p.batch
 	from := len(b.Unescaped)
 	for i < end {
-		next := skipField(p.b[:end], i)
+		next := protobuf.SkipField(p.b[:end], i)
 		if p.b[i] == seriesLabel {
 			b.Unescaped = append(b.Unescaped, p.b[i:next]...)
 		}

@@ -3,6 +3,9 @@ package process
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
+	"net/http"
 	"slices"
 
 	"github.com/livegraph/livegraph/api"
@@ -11,6 +14,8 @@ import (
 	"github.com/livegraph/livegraph/api/deleted"
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/livedata"
+	"github.com/livegraph/livegraph/api/mcp"
+	"github.com/livegraph/livegraph/api/otlpgrpc"
 	"github.com/livegraph/livegraph/api/promql"
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/request"
@@ -42,18 +47,26 @@ func (b *builder) addAPI() error {
 	idempotencyKeys := idempotency.New(b.Postgres, b.Logger, b.Metrics)
 	live := b.pointRoutes(bodies, idempotencyKeys)
 	graph := NewGraphAPI(&b.Options, &b.Stores, idempotencyKeys, bodies)
-	server, err := api.New(api.Deps{
+	var server *api.Server
+	agents := mcp.Route(mcp.Deps{
+		Version: b.Version, Timeout: b.Config.API.QueryTimeout,
+		Handler: func() http.Handler { return server.Handler() }, // it calls the other routes
+	})
+	server, err = api.New(api.Deps{
 		Config: b.Config.API, Version: b.Version, Keys: keys, Account: b.Postgres, Audit: trail, Limits: limits,
 		Admin: operators, Ready: b.ready(trail), Metrics: b.Metrics, TLS: b.TLS, Tracing: b.Tracing,
 		Routes: slices.Concat(
 			graph.Routes, SearchRoutes(&b.Options, &b.Stores), audit.Routes(b.auditDeps()), b.adminRoutes(operators), live,
-			b.promqlRoutes(),
+			b.promqlRoutes(), []route.Route{agents},
 		),
 	})
 	if err != nil {
 		return err
 	}
 	b.serve = server.Serve
+	if address := b.Config.API.OTLPGRPCListen; address != "" {
+		b.add("OTLP over gRPC", func(ctx context.Context) error { return b.serveOTLP(ctx, address, server) })
+	}
 	b.add("key revisions", keys.Run)
 	b.add("administration", operators.Run)
 	b.add("command replies", graph.Replies.Run)
@@ -74,6 +87,19 @@ func (b *builder) addProbeServer() error {
 	}
 	b.serve = server.Serve
 	return nil
+}
+
+// serveOTLP serves metrics over gRPC at the address.
+func (b *builder) serveOTLP(ctx context.Context, address string, server *api.Server) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("cannot listen for OTLP over gRPC on %s: %w (change --api-otlp-grpc-listen)", address, err)
+	}
+	b.Logger.Info("OpenTelemetry exporters can send metrics over gRPC", "address", listener.Addr().String())
+	otlp := otlpgrpc.Server{
+		Handler: server.Handler(), Path: livedata.OTLPPath, TLS: b.TLS, ShutdownTimeout: b.Config.API.ShutdownTimeout,
+	}
+	return otlp.Serve(ctx, listener)
 }
 
 // newAuthenticator creates the authenticator, which checks keys.
@@ -99,7 +125,8 @@ func (b *builder) pointRoutes(bodies *request.Budget, idempotencyKeys *idempoten
 		Sources: b.Postgres, Registry: b.Postgres, Retention: b.Postgres, Log: b.Kafka, Routes: routes,
 		FingerprintKey: b.Installation.FingerprintKey,
 		CacheSize:      b.Config.Ingest.SeriesCacheSize, LabelCacheBytes: b.Config.Ingest.LabelCacheBytes,
-		Metrics: b.Metrics, Tracing: b.Tracing,
+		OTLPResourceTags: b.Config.Ingest.OTLPResourceTags,
+		Metrics:          b.Metrics, Tracing: b.Tracing,
 		Limits: ingest.Limits{
 			MaxPoints: b.Config.Ingest.MaxPoints, InFlightBytes: b.Config.Ingest.InFlightBytes,
 			ProduceTimeout: b.Config.Ingest.ProduceTimeout,

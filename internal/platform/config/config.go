@@ -99,6 +99,8 @@ type API struct {
 	MaxPublic       int           `help:"Maximum number of concurrent logins, and of concurrent requests for files of the documentation and the admin UI. One address may use a quarter of each. Above it, requests are answered 503 immediately." default:"128" env:"LIVEGRAPH_API_MAX_PUBLIC"`
 	LoggedPerSecond int           `help:"Maximum number of successful requests of a route that are logged per second. The next line of the route contains how many were omitted. Errors, requests of at least a second and requests of operators are always logged. 0: unlimited." default:"100" env:"LIVEGRAPH_API_LOGGED_PER_SECOND"`
 
+	OTLPGRPCListen string `name:"otlp-grpc-listen" help:"Address at which OpenTelemetry exporters send metrics over gRPC, host:port, usually port 4317. It uses the certificate of the API. Empty: off; over HTTP they are always accepted." env:"LIVEGRAPH_API_OTLP_GRPC_LISTEN"`
+
 	LimitsTimeout         time.Duration `help:"Timeout of counting a request against a workspace's plan in Redis. After it, this process counts the request only locally." default:"250ms" env:"LIVEGRAPH_API_LIMITS_TIMEOUT"`
 	AuthFailuresPerMinute int           `help:"Maximum number of failed authentications per minute from one address (for IPv6, from one /64 network). Above it, they are answered 429. A valid key is never refused. 0: unlimited." default:"1200" env:"LIVEGRAPH_API_AUTH_FAILURES_PER_MINUTE"`
 	RefusalsPerSecond     int           `help:"Maximum rate, per key and second, of individual audit records of requests that no plan counts (mostly refusals), with a burst of 60 times as many. Above it, one record covers all equal requests. The limit of one address is four times as high. 0: unlimited." default:"10" env:"LIVEGRAPH_API_REFUSALS_PER_SECOND"`
@@ -112,6 +114,7 @@ type Ingest struct {
 	ProduceTimeout   time.Duration `help:"Timeout of Kafka's acknowledgement. After it, the request is answered 503." default:"5s" env:"LIVEGRAPH_INGEST_PRODUCE_TIMEOUT"`
 	SeriesCacheSize  int           `help:"Maximum number of series in the cache of this process." default:"2000000" env:"LIVEGRAPH_INGEST_SERIES_CACHE_SIZE"`
 	LabelCacheBytes  int           `help:"Size of the cache of labels in bytes, about 320 per series that producers send." default:"402653184" env:"LIVEGRAPH_INGEST_LABEL_CACHE_BYTES"`
+	OTLPResourceTags []string      `name:"otlp-resource-tags" help:"Attributes of OpenTelemetry resources that become tags of all their series. All attributes are tags of the series target_info. A change creates new series." default:"deployment.environment.name,k8s.namespace.name,k8s.pod.name,container.id,host.name" env:"LIVEGRAPH_INGEST_OTLP_RESOURCE_TAGS"`
 	LogFullThreshold float64       `help:"Maximum lag of the points consumer, as a fraction of the log's retention. Above it, requests are answered 503." default:"0.8" env:"LIVEGRAPH_INGEST_LOG_FULL_THRESHOLD"`
 }
 

@@ -162,7 +162,9 @@ type Usage struct {
 
 // routeGroup is the SQL expression for the group of a route: the path segment after /api/. The
 // routes for points are one group, including those in the protocols of other products.
-const routeGroup = `multiIf(route IN ('/api/live-data/ingest', '/api/v1/write', '/api/v2/write', '/write'), 'ingest',
+const routeGroup = `multiIf(
+	route IN ('/api/live-data/ingest', '/api/v1/write', '/api/v2/write', '/write', '/v1/metrics'), 'ingest',
+	route = '/mcp', 'mcp',
 	startsWith(route, '/api/'), splitByChar('/', toString(route))[3], 'none')`
 
 // AuditUsage returns sums of records by hour or by day (UTC), the newest first, and the number

@@ -1,0 +1,25 @@
+// Package otlp parses the metrics of OpenTelemetry, as exporters send them by OTLP
+// (https://opentelemetry.io/docs/specs/otlp): an ExportMetricsServiceRequest in protobuf or in JSON. A request in JSON
+// is first encoded in protobuf, so that there is one interpretation of both.
+//
+// The names of series are those of Prometheus' translation, without changes to names:
+//
+//	gauge, sum              METRIC
+//	histogram               METRIC_bucket{le}, METRIC_count, METRIC_sum, METRIC_min, METRIC_max
+//	exponential histogram   the same, with the bounds of its buckets as le
+//	summary                 METRIC{quantile}, METRIC_count, METRIC_sum
+//	resource                target_info, with the attributes that do not name the source
+//
+// The attributes of a data point become tags, and those of the scope tags with the prefix otel_scope_. Series of delta
+// temporality have the tag __temporality__=delta, so that they are never mixed with cumulative ones.
+//
+// A body that is not such a message is Malformed. More points than the limit are TooLarge. For all other errors, single
+// data points are rejected:
+//
+//	time: none, over a day ahead                 value: none, NaN, infinite
+//	temporality: neither delta nor cumulative    buckets: not one more than bounds, over 1,000; bounds not ascending
+//	metric and attributes as in all formats      source: service.name/service.instance.id cannot name one
+//
+// A request without data points is accepted, as the protocol requires. Data points that say that nothing was recorded,
+// exemplars, start times, units and descriptions are ignored.
+package otlp
