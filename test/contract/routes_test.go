@@ -60,7 +60,9 @@ func TestRequestsThatWriteAreHeldApartFromOthers(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		"POST /api/live-data/ingest", "POST /api/v1/write", "POST /api/v2/write", "POST /write",
 	}, of[route.WritesPoints])
-	require.ElementsMatch(t, []string{"POST /api/commands/execute", "POST /api/commands/batch"}, of[route.ChangesGraph])
+	require.ElementsMatch(t, []string{
+		"POST /api/commands/execute", "POST /api/commands/batch", "POST /api/documents", "DELETE /api/documents/{id}",
+	}, of[route.ChangesGraph])
 }
 
 func TestTheContractAndItsPageNeedNoKeyAndNoInternet(t *testing.T) {

@@ -44,6 +44,7 @@ func scopesOfRoutes() map[string]needs {
 	one := func(scope request.Scope) needs { return needs{all: []request.Scope{scope}} }
 	both := needs{all: []request.Scope{request.ReadNodes, request.ReadEdges}}
 	writes := needs{any: []request.Scope{request.WriteNodes, request.WriteEdges}}
+	writeBoth := needs{all: []request.Scope{request.WriteNodes, request.WriteEdges}}
 	readNodes, readEdges, admin := one(request.ReadNodes), one(request.ReadEdges), one(request.Admin)
 	readLive, writeLive := one(request.ReadLiveData), one(request.WriteLiveData)
 	return map[string]needs{
@@ -58,6 +59,10 @@ func scopesOfRoutes() map[string]needs {
 		"POST /api/commands/execute":                writes, // and then the scope of the command
 		"POST /api/commands/batch":                  writes,
 		"GET /api/commands/{id}":                    writes,
+		"GET /api/documents":                        readNodes,
+		"GET /api/documents/{id}":                   readNodes,
+		"POST /api/documents":                       writeBoth,
+		"DELETE /api/documents/{id}":                writeBoth,
 		"GET /api/live-data/sources":                readLive,
 		"GET /api/live-data/sources/{id}":           readLive,
 		"GET /api/live-data/query":                  readLive,

@@ -17,6 +17,8 @@ func TestOnOneServer(t *testing.T) {
 		"a workspace is read by command line":            testWorkspaceByCommandLine,
 		"a graph moves to another workspace":             testGraphMovesToAnotherWorkspace,
 		"bench sends every format":                       testBenchSendsEveryFormat,
+		"a directory is imported by command line":        testDocumentsByCommandLine,
+		"the example of documents works when pasted":     testExampleOfDocuments,
 	} {
 		workspace := shared.workspace()
 		key := shared.key(workspace, "--scope", "admin")
