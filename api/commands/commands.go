@@ -114,7 +114,7 @@ func (a *api) accept(
 	if err := request.Query(r).Err(); err != nil {
 		return err
 	}
-	waitTimeout, err := readWaitTimeout(w, r)
+	waitTimeout, err := ReadWaitTimeout(w, r)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func FuzzWaitTimeout(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, header string) {
 		w := httptest.NewRecorder()
-		wait, err := readWaitTimeout(w, &http.Request{Header: http.Header{"Prefer": {header}}})
+		wait, err := ReadWaitTimeout(w, &http.Request{Header: http.Header{"Prefer": {header}}})
 		if err != nil {
 			require.Equal(t, fault.Malformed, fault.KindOf(err))
 			return

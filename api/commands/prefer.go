@@ -16,9 +16,9 @@ const (
 	maxWait     = 30 * time.Second
 )
 
-// readWaitTimeout parses the preference "wait" (RFC 7240), in seconds, and writes the applied
+// ReadWaitTimeout parses the preference "wait" (RFC 7240), in seconds, and writes the applied
 // value to the response. Unknown preferences are ignored, as the RFC requires.
-func readWaitTimeout(w http.ResponseWriter, r *http.Request) (time.Duration, error) {
+func ReadWaitTimeout(w http.ResponseWriter, r *http.Request) (time.Duration, error) {
 	for _, header := range r.Header.Values("Prefer") {
 		for preference := range strings.SplitSeq(header, ",") {
 			preference, _, _ = strings.Cut(preference, ";") // removes parameters: wait has none

@@ -184,14 +184,14 @@ func TestTheWaitTimeoutOfACaller(t *testing.T) {
 	} {
 		r, w := httptest.NewRequest(http.MethodPost, "/", nil), httptest.NewRecorder()
 		r.Header.Set("Prefer", header)
-		got, err := readWaitTimeout(w, r)
+		got, err := ReadWaitTimeout(w, r)
 		require.NoError(t, err, header)
 		require.Equal(t, want, got, header)
 	}
 	for _, header := range []string{"wait", "wait=", "wait=-1", "wait=1.5", "wait=x", "wait=99999999999"} {
 		r, w := httptest.NewRequest(http.MethodPost, "/", nil), httptest.NewRecorder()
 		r.Header.Set("Prefer", header)
-		_, err := readWaitTimeout(w, r)
+		_, err := ReadWaitTimeout(w, r)
 		require.Equal(t, fault.Malformed, fault.KindOf(err), header)
 	}
 }

@@ -38,7 +38,11 @@ type searchBody struct {
 	MinScore       *float64                  `json:"minScore"`
 	Properties     map[string]jsontext.Value `json:"properties"`
 	IncludeContent bool                      `json:"includeContent"`
+	GroupBy        *string                   `json:"groupBy"`
 }
+
+// groupByDocument is the only value of groupBy.
+const groupByDocument = "document"
 
 // hybridBody is the body of a hybrid search.
 type hybridBody struct {
@@ -78,6 +82,10 @@ func (b *searchBody) read(c *request.Check, workspace uuid.UUID) (retrieval.Quer
 	if b.MinScore != nil {
 		q.MinScore = *b.MinScore
 		request.Between(c, "minScore", q.MinScore, 0, 1)
+	}
+	if b.GroupBy != nil {
+		c.OneOf("groupBy", *b.GroupBy, groupByDocument)
+		q.ByDocument = true
 	}
 	p := pageRange{limit: defaultLimit}
 	if b.Limit != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/graph/document"
 	"github.com/livegraph/livegraph/internal/retrieval"
 )
 
@@ -27,6 +28,15 @@ type hit struct {
 	// MatchedChunk is the part of the description that matches the query; nil if the
 	// vector lane did not find the node.
 	MatchedChunk *matchedChunk `json:"matchedChunk"`
+	// Document is the document of the node; absent if it belongs to none.
+	Document *hitDocument `json:"document,omitzero"`
+}
+
+// hitDocument is the document to which a hit belongs.
+type hitDocument struct {
+	ID         uuid.UUID `json:"id"`
+	ExternalID string    `json:"externalId"`
+	Title      string    `json:"title"`
 }
 
 // matchedChunk is a part of a description. Text is set only if the request includes content.
@@ -163,6 +173,9 @@ func (a *api) hybrid(w http.ResponseWriter, r *http.Request) (result retrieval.R
 
 func hitOf(found *retrieval.Hit, content bool) hit {
 	h := hit{Node: graphjson.OfNode(&found.Node), Score: found.Score, Snippet: found.Snippet}
+	if mark := document.MarkOf(&found.Node); mark != nil {
+		h.Document = &hitDocument{ID: mark.ID, ExternalID: mark.ExternalID, Title: mark.Title}
+	}
 	if found.Chunk != nil {
 		h.MatchedChunk = &matchedChunk{Index: found.Chunk.Index}
 		if content {

@@ -57,8 +57,16 @@ type Graph interface {
 	MatchingNodes(ctx context.Context, workspace uuid.UUID, f Filter, limit int) (ids []uuid.UUID, more bool, err error)
 	// WalkEdges returns edges of the nodes of the frontier; see [Step].
 	WalkEdges(ctx context.Context, workspace uuid.UUID, step Step) (WalkResult, error)
+	// DocumentParts returns which of the nodes belong to documents.
+	DocumentParts(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]DocumentPart, error)
 	// ReadEdges reads those of the edges that are not deleted.
 	ReadEdges(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Edge, error)
+}
+
+// DocumentPart is a node of a document.
+type DocumentPart struct {
+	Document uuid.UUID // the id of the document's own node
+	Passage  bool      // false: it is the document's own node
 }
 
 // Step is a request for the edges of some nodes.

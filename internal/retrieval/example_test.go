@@ -45,6 +45,12 @@ func (p *plant) MatchingNodes(context.Context, uuid.UUID, retrieval.Filter, int)
 	return nil, false, nil
 }
 
+func (p *plant) DocumentParts(
+	context.Context, uuid.UUID, []uuid.UUID,
+) (map[uuid.UUID]retrieval.DocumentPart, error) {
+	return nil, nil
+}
+
 func (p *plant) WalkEdges(context.Context, uuid.UUID, retrieval.Step) (retrieval.WalkResult, error) {
 	return retrieval.WalkResult{Edges: []retrieval.Link{{Edge: p.feeds, Source: p.pump, Target: p.boiler}}}, nil
 }

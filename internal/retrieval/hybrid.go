@@ -37,7 +37,10 @@ func (e *Engine) Hybrid(ctx context.Context, q HybridQuery) (Result, error) {
 		degraded = append(degraded, LaneGraph)
 	}
 	r := newRanking(&q, f, seeds, t)
-	page, total := q.page(r.candidates())
+	page, total, err := e.page(ctx, &q.Query, r.candidates())
+	if err != nil {
+		return Result{}, err
+	}
 	hits, err := e.showHybrid(ctx, r, page)
 	return Result{Hits: hits, Total: total, Degraded: degraded}, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/document"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
@@ -81,6 +82,20 @@ func (m *memory) MatchingNodes(
 	}
 	slices.SortFunc(ids, compareIDs)
 	return ids[:min(len(ids), limit)], len(ids) > limit, nil
+}
+
+func (m *memory) DocumentParts(
+	_ context.Context, _ uuid.UUID, ids []uuid.UUID,
+) (map[uuid.UUID]DocumentPart, error) {
+	parts := map[uuid.UUID]DocumentPart{}
+	for _, id := range ids {
+		if n, ok := m.nodes[id]; ok {
+			if mark := document.MarkOf(&n); mark != nil {
+				parts[id] = DocumentPart{Document: mark.ID, Passage: mark.Passage != nil}
+			}
+		}
+	}
+	return parts, nil
 }
 
 func (m *memory) ReadEdges(_ context.Context, _ uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Edge, error) {

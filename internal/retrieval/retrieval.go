@@ -37,6 +37,9 @@ type Query struct {
 	MinScore  float64 // minimum of Hit.Score; 0: any
 	Limit     int     // 1 to 100
 	Offset    int
+	// ByDocument returns only the best node of each document, a passage rather than the document's
+	// own node.
+	ByDocument bool
 }
 
 // Direction is the direction in which edges are traversed.

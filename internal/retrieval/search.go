@@ -29,7 +29,10 @@ func (e *Engine) Search(ctx context.Context, q Query) (Result, error) {
 		n := &f.nodes[i]
 		ranked = append(ranked, candidate{id: n.id, score: n.fused(), finding: n})
 	}
-	page, total := q.page(ranked)
+	page, total, err := e.page(ctx, &q, ranked)
+	if err != nil {
+		return Result{}, err
+	}
 	hits, err := e.readHits(ctx, &q, page, nil)
 	return Result{Hits: hits, Total: total, Degraded: f.unavailable}, err
 }
@@ -61,14 +64,60 @@ func (n *finding) vectorScore() float64 {
 }
 
 // page sorts the candidates and returns the page of the query.
-func (q *Query) page(ranked []candidate) (page []candidate, total int) {
+func (e *Engine) page(ctx context.Context, q *Query, list []candidate) (page []candidate, total int, err error) {
+	ranked := q.rank(list)
+	if q.ByDocument {
+		if ranked, err = e.groupByDocument(ctx, q.Workspace, ranked); err != nil {
+			return nil, 0, err
+		}
+	}
+	from := min(max(q.Offset, 0), len(ranked))
+	return ranked[from:min(from+max(q.Limit, 0), len(ranked))], len(ranked), nil
+}
+
+// rank returns the best candidates, best first.
+func (q *Query) rank(ranked []candidate) []candidate {
 	ranked = slices.DeleteFunc(ranked, func(c candidate) bool { return c.score <= 0 || c.score < q.MinScore })
 	slices.SortFunc(ranked, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), compareIDs(a.id, b.id))
 	})
-	ranked = ranked[:min(len(ranked), maxCandidates)]
-	from := min(max(q.Offset, 0), len(ranked))
-	return ranked[from:min(from+max(q.Limit, 0), len(ranked))], len(ranked)
+	return ranked[:min(len(ranked), maxCandidates)]
+}
+
+// groupByDocument keeps one candidate of each document, at the place and with the score of the best:
+// its best passage, or its own node if no passage was found. Other nodes stay.
+func (e *Engine) groupByDocument(
+	ctx context.Context, workspace uuid.UUID, ranked []candidate,
+) ([]candidate, error) {
+	ids := make([]uuid.UUID, len(ranked))
+	for i := range ranked {
+		ids[i] = ranked[i].id
+	}
+	parts, err := e.deps.Graph.DocumentParts(ctx, workspace, ids)
+	if err != nil {
+		return nil, err
+	}
+	type group struct {
+		index      int // in kept
+		hasPassage bool
+	}
+	groups := map[uuid.UUID]*group{}
+	kept := ranked[:0:0]
+	for _, c := range ranked {
+		part, isPart := parts[c.id]
+		g := groups[part.Document]
+		switch {
+		case !isPart:
+			kept = append(kept, c)
+		case g == nil:
+			groups[part.Document] = &group{index: len(kept), hasPassage: part.Passage}
+			kept = append(kept, c)
+		case part.Passage && !g.hasPassage:
+			c.score = kept[g.index].score
+			kept[g.index], g.hasPassage = c, true
+		}
+	}
+	return kept, nil
 }
 
 // readHits reads the nodes of a page and returns them as hits, without those that were

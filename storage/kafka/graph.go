@@ -35,6 +35,12 @@ func (c *Client) ProduceCommand(ctx context.Context, record Record) error {
 	return c.produceGraph(ctx, c.commands, MaxCommandBytes, []Record{record}, c.produceOnce)
 }
 
+// ProduceCommands is ProduceCommand for several records. Any of them may be in the log even after an
+// error.
+func (c *Client) ProduceCommands(ctx context.Context, records []Record) error {
+	return c.produceGraph(ctx, c.commands, MaxCommandBytes, records, c.produceOnce)
+}
+
 // ProduceEvents writes records to graph.events and waits until all in-sync replicas have them. The
 // records of a workspace are written in order. After an error, a prefix of each workspace's records
 // may be in the log. The call may be repeated, but may create duplicates. Concurrent calls must not

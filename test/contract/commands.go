@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api/commands"
+	"github.com/livegraph/livegraph/api/documents"
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
@@ -19,7 +20,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// Commands is the group of the graph's write routes, with its stores and its consumer.
+// Commands is the group of the graph's write routes and of documents, with its stores and its consumer.
 // Group creates the stores that are nil.
 type Commands struct {
 	Log   *kafka.Client
@@ -59,7 +60,10 @@ func (c *Commands) Group(t testing.TB, s *Server) []route.Route {
 	if !c.WithoutConsumer {
 		c.RunConsumer(t, s)
 	}
-	return commands.Routes(deps)
+	return append(commands.Routes(deps), documents.Routes(documents.Deps{
+		Graph: s.DB, Commands: commands.NewSubmitter(c.Log, waiter, installation.CheckpointKey), Bodies: deps.Bodies,
+		QueryTimeout: 10 * time.Second,
+	})...)
 }
 
 // RunConsumer runs a consumer of commands until the test ends.

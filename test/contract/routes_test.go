@@ -61,7 +61,9 @@ func TestRequestsThatWriteAreHeldApartFromOthers(t *testing.T) {
 		"POST /api/live-data/ingest", "POST /api/v1/write", "POST /api/v2/write", "POST /write",
 		"POST /v1/metrics",
 	}, of[route.WritesPoints])
-	require.ElementsMatch(t, []string{"POST /api/commands/execute", "POST /api/commands/batch"}, of[route.ChangesGraph])
+	require.ElementsMatch(t, []string{
+		"POST /api/commands/execute", "POST /api/commands/batch", "POST /api/documents", "DELETE /api/documents/{id}",
+	}, of[route.ChangesGraph])
 }
 
 func TestTheContractAndItsPageNeedNoKeyAndNoInternet(t *testing.T) {

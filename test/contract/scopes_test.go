@@ -44,6 +44,7 @@ func scopesOfRoutes() map[string]needs {
 	one := func(scope request.Scope) needs { return needs{all: []request.Scope{scope}} }
 	both := needs{all: []request.Scope{request.ReadNodes, request.ReadEdges}}
 	writes := needs{any: []request.Scope{request.WriteNodes, request.WriteEdges}}
+	writeBoth := needs{all: []request.Scope{request.WriteNodes, request.WriteEdges}}
 	readNodes, readEdges, admin := one(request.ReadNodes), one(request.ReadEdges), one(request.Admin)
 	readLive, writeLive := one(request.ReadLiveData), one(request.WriteLiveData)
 	return map[string]needs{
@@ -94,6 +95,10 @@ func scopesOfRoutes() map[string]needs {
 		"POST /api/admin/reindex":                    admin,
 		"POST /v1/metrics":                           writeLive,
 		"POST /mcp":                                  {any: request.Scopes}, // and then those of the tools' routes
+		"GET /api/documents":                         readNodes,
+		"GET /api/documents/{id}":                    readNodes,
+		"POST /api/documents":                        writeBoth,
+		"DELETE /api/documents/{id}":                 writeBoth,
 	}
 }
 

@@ -50,8 +50,9 @@ type searchHit struct {
 		Index int
 		Text  *string
 	}
-	Scores struct{ Text, Vector, Graph *float64 }
-	Path   []graphItem
+	Document *struct{ ID, ExternalID, Title string }
+	Scores   struct{ Text, Vector, Graph *float64 }
+	Path     []graphItem
 	// A request asks for the following fields by flags.
 	Explanation []struct {
 		Kind, Detail string

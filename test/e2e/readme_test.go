@@ -14,10 +14,16 @@ import (
 // shellBlock returns the first block of commands under a heading of the README.
 func shellBlock(t *testing.T, heading string) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	return shellBlockOf(t, "README.md", heading)
+}
+
+// shellBlockOf returns the first block of commands under a heading of a page.
+func shellBlockOf(t *testing.T, name, heading string) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(page), "\n## "+heading+"\n")
-	require.True(t, found, "the README has no section %s", heading)
+	require.True(t, found, "%s has no section %s", name, heading)
 	_, rest, found = strings.Cut(rest, "```sh\n")
 	require.True(t, found, "the section %s has no commands", heading)
 	commands, _, _ := strings.Cut(rest, "```")

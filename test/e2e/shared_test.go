@@ -21,6 +21,8 @@ func TestOnOneServer(t *testing.T) {
 		"the commands of the page on MCP work":           testMCPPage,
 		"the Model Context Protocol on stdin":            testMCPOverStdio,
 		"metrics of OpenTelemetry are sent by gRPC":      testMetricsOverGRPC(otlpAddress),
+		"a directory is imported by command line":        testDocumentsByCommandLine,
+		"the example of documents works when pasted":     testExampleOfDocuments,
 	} {
 		workspace := shared.workspace()
 		key := shared.key(workspace, "--scope", "admin")

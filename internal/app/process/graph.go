@@ -1,7 +1,10 @@
 package process
 
 import (
+	"slices"
+
 	"github.com/livegraph/livegraph/api/commands"
+	"github.com/livegraph/livegraph/api/documents"
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/queries"
 	"github.com/livegraph/livegraph/api/request"
@@ -26,7 +29,7 @@ func NewGraphAPI(o *Options, s *stores.Stores, keys *idempotency.Manager, bodies
 		Replies: replies, Waiter: commands.NewWaiter(replies, s.Postgres, o.Logger), Feed: queries.NewFeed(s.Postgres),
 	}
 	g.Feed.Register(o.Metrics)
-	g.Routes = append(
+	g.Routes = slices.Concat(
 		queries.Routes(queries.Deps{
 			Graph: s.Postgres, Journal: s.Postgres, Feed: g.Feed, TokenKey: s.Installation.CheckpointKey,
 			QueryTimeout: o.Config.API.QueryTimeout,
@@ -34,6 +37,10 @@ func NewGraphAPI(o *Options, s *stores.Stores, keys *idempotency.Manager, bodies
 		commands.Routes(commands.Deps{
 			Log: s.Kafka, Outcomes: s.Postgres, OutcomeWriter: s.Postgres, Purges: s.Postgres, Waiter: g.Waiter, Keys: keys,
 			IDKey: s.Installation.CheckpointKey, Bodies: bodies, Metrics: o.Metrics,
-		})...)
+		}),
+		documents.Routes(documents.Deps{
+			Graph: s.Postgres, Commands: commands.NewSubmitter(s.Kafka, g.Waiter, s.Installation.CheckpointKey),
+			Bodies: bodies, QueryTimeout: o.Config.API.QueryTimeout,
+		}))
 	return g
 }

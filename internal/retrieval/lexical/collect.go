@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/document"
 )
 
 // occurrence is an occurrence of a term in a text.
@@ -107,6 +108,9 @@ func (c *collector) addProperties(properties graph.Properties) {
 	for _, key := range slices.Sorted(maps.Keys(properties)) {
 		if c.remaining <= 0 {
 			return
+		}
+		if document.IsMark(key, properties[key]) { // ids and positions are not what the node is about
+			continue
 		}
 		c.add(key)
 		c.addValue(properties[key])

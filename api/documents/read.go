@@ -1,0 +1,213 @@
+package documents
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/commands"
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/document"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+)
+
+// item is the JSON form of a document.
+type item struct {
+	ID           uuid.UUID  `json:"id"` // of its node
+	ExternalID   string     `json:"externalId"`
+	Title        string     `json:"title"`
+	ContentType  string     `json:"contentType"`
+	SourceURL    *string    `json:"sourceUrl"`
+	Tags         []string   `json:"tags"`
+	Timestamp    *time.Time `json:"timestamp"`
+	Hash         string     `json:"hash"`
+	Revision     int64      `json:"revision"`
+	PassageCount int        `json:"passageCount"` // 0: the text is the description of the node
+	CreatedAt    time.Time  `json:"createdAt"`
+	UpdatedAt    time.Time  `json:"updatedAt"`
+	Version      int64      `json:"version"` // of the node
+	// Passages are only in the response to a request for one document.
+	Passages *[]passage `json:"passages,omitzero"`
+}
+
+// passage is the JSON form of a part of a document.
+type passage struct {
+	ID      uuid.UUID `json:"id"` // of its node
+	Index   int       `json:"index"`
+	From    int       `json:"from"`
+	To      int       `json:"to"`
+	Heading *string   `json:"heading"`
+	Text    string    `json:"text"`
+}
+
+func itemOf(n *graph.Node, m *document.Mark) item {
+	i := item{
+		ID: n.ID, ExternalID: m.ExternalID, Title: m.Title, ContentType: m.ContentType, Tags: append([]string{}, m.Tags...),
+		Timestamp: m.Timestamp, Hash: m.Hash, Revision: m.Revision, PassageCount: m.Passages,
+		CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt, Version: n.Version,
+	}
+	if m.SourceURL != "" {
+		i.SourceURL = &m.SourceURL
+	}
+	return i
+}
+
+func (a *api) list(w http.ResponseWriter, r *http.Request) error {
+	p := request.Query(r)
+	limit, offset := p.Page()
+	externalID, given := p.String("externalId")
+	if err := p.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
+	defer cancel()
+	workspace := request.PrincipalOf(ctx).Workspace
+	var nodes []graph.Node
+	var total int64
+	var err error
+	if given {
+		if nodes, err = a.Graph.DocumentNodes(ctx, workspace, []string{externalID}); err == nil {
+			nodes = nodes[:min(len(nodes), 1)] // the others cannot be reached by the external id either
+			total = int64(len(nodes))
+			nodes = nodes[min(offset, len(nodes)):]
+		}
+	} else {
+		nodes, total, err = a.Graph.Documents(ctx, workspace, limit, offset)
+	}
+	if err != nil {
+		return err
+	}
+	items := make([]item, 0, len(nodes))
+	for i := range nodes {
+		if m := document.MarkOf(&nodes[i]); m != nil && m.Passage == nil {
+			items = append(items, itemOf(&nodes[i], m))
+		}
+	}
+	reply.List(w, r, items, reply.PageMeta(total, limit, offset, len(nodes)))
+	return nil
+}
+
+func (a *api) get(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
+	defer cancel()
+	state, err := a.find(ctx, r)
+	if err != nil {
+		return err
+	}
+	answer := itemOf(state.Document, document.MarkOf(state.Document))
+	list := make([]passage, 0, len(state.Passages))
+	for i := range state.Passages {
+		n := &state.Passages[i]
+		position := document.MarkOf(n).Passage
+		part := passage{ID: n.ID, Index: position.Index, From: position.From, To: position.To}
+		if position.Heading != "" {
+			part.Heading = &position.Heading
+		}
+		if n.Description != nil {
+			part.Text = *n.Description
+		}
+		list = append(list, part)
+	}
+	answer.Passages = &list
+	reply.Resource(w, r, answer)
+	return nil
+}
+
+// find reads the document that the path names by its id or its external id.
+func (a *api) find(ctx context.Context, r *http.Request) (state document.State, err error) {
+	workspace := request.PrincipalOf(ctx).Workspace
+	name := chi.URLParam(r, "id")
+	if r.URL.RawPath != "" { // the parameter is a part of it
+		if name, err = url.PathUnescape(name); err != nil {
+			return state, errNotFound()
+		}
+	}
+	if id, ok := request.ParseUUID(name); ok {
+		n, err := a.Graph.Node(ctx, workspace, id)
+		switch m := document.MarkOf(&n); {
+		case err == nil && m != nil && m.Passage == nil:
+			state.Document = &n
+		case err != nil && !fault.Is(err, fault.NotFound):
+			return state, err
+		}
+	}
+	if state.Document == nil && isExternalID(name) {
+		nodes, err := a.Graph.DocumentNodes(ctx, workspace, []string{name})
+		if err != nil {
+			return state, err
+		}
+		for i := range nodes {
+			if m := document.MarkOf(&nodes[i]); m != nil && m.Passage == nil {
+				state.Document = &nodes[i]
+				break
+			}
+		}
+	}
+	if state.Document == nil {
+		return state, errNotFound()
+	}
+	state.Passages, err = a.passages(ctx, workspace, state.Document)
+	return state, err
+}
+
+// isExternalID reports whether a document can have the external id.
+func isExternalID(text string) bool {
+	var c request.Check
+	c.Text("id", text, 1, document.MaxExternalID)
+	return c.Err() == nil && utf8.ValidString(text)
+}
+
+type deleteAnswer struct {
+	ID         uuid.UUID        `json:"id"`
+	ExternalID string           `json:"externalId"`
+	Status     document.Outcome `json:"status"`
+	CommandID  uuid.UUID        `json:"commandId"`
+}
+
+// delete deletes a document with its passages and their edges, as one command that can be undone.
+func (a *api) delete(w http.ResponseWriter, r *http.Request) error {
+	if err := request.NoInput(r); err != nil {
+		return err
+	}
+	waitTimeout, err := commands.ReadWaitTimeout(w, r)
+	if err != nil {
+		return err
+	}
+	deadline := time.Now().Add(waitTimeout)
+	for range maxAttempts {
+		state, err := a.find(r.Context(), r)
+		if err != nil {
+			return err
+		}
+		change := document.Delete(state)
+		if len(change.Actions) > graph.MaxBatch {
+			return fault.New(fault.Conflict, "Too many nodes are marked as passages of the document; delete some of them first").
+				With("reason", "too_many_passages")
+		}
+		decided, err := a.Commands.Submit(r.Context(), [][]graph.Action{change.Actions}, time.Until(deadline))
+		if err != nil {
+			return err
+		}
+		if err := decided[0].Err; err != nil && !isConflict(err) {
+			return err
+		} else if err == nil {
+			reply.Data(w, r, http.StatusOK, deleteAnswer{
+				ID: change.ID, ExternalID: document.MarkOf(state.Document).ExternalID, Status: change.Outcome,
+				CommandID: decided[0].CommandID,
+			})
+			return nil
+		}
+	}
+	return fault.New(fault.Unavailable, "The document is being changed by others; send the request again").
+		After(time.Second)
+}

@@ -1,0 +1,129 @@
+package graphread
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/retrieval"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// Documents are nodes that their property marks, see package document. These conditions are those of
+// the indexes.
+const (
+	isDocumentPart = `properties -> 'document' ->> 'externalId' IS NOT NULL AND NOT deleted`
+	isDocument     = isDocumentPart + ` AND properties -> 'document' -> 'passage' IS NULL`
+	isPassage      = isDocumentPart + ` AND properties -> 'document' -> 'passage' IS NOT NULL`
+	hasExternalID  = `md5(properties -> 'document' ->> 'externalId') = `
+)
+
+// DocumentNodes reads the nodes of the documents with the external ids, without their passages, oldest
+// first. A caller must check the marks of the nodes, because anyone can set properties.
+func (db *Store) DocumentNodes(ctx context.Context, workspace uuid.UUID, externalIDs []string) ([]graph.Node, error) {
+	return db.readDocuments(ctx, `SELECT `+nodeColumns+` FROM nodes WHERE workspace_id = $1
+		AND `+hasExternalID+`ANY(SELECT md5(e) FROM unnest($2::text[]) e) AND `+isDocument+`
+		AND properties -> 'document' ->> 'externalId' = ANY($2) ORDER BY created_at, id`, workspace, externalIDs)
+}
+
+// PassageNodes reads the nodes of the passages of a document in the order of their indexes, at most
+// limit.
+func (db *Store) PassageNodes(
+	ctx context.Context, workspace, document uuid.UUID, externalID string, limit int,
+) ([]graph.Node, error) {
+	return db.readDocuments(ctx, `SELECT `+nodeColumns+` FROM nodes WHERE workspace_id = $1
+		AND `+hasExternalID+`md5($2::text) AND `+isPassage+` AND properties -> 'document' ->> 'externalId' = $2
+		AND properties -> 'document' ->> 'id' = $3::text ORDER BY properties -> 'document' -> 'passage' -> 'index', id
+		LIMIT $4`, workspace, externalID, document.String(), limit)
+}
+
+// Documents lists the nodes of documents by the time of their creation, without their passages, and
+// returns their total number.
+func (db *Store) Documents(
+	ctx context.Context, workspace uuid.UUID, limit, offset int,
+) (nodes []graph.Node, total int64, err error) {
+	err = db.root.InReadTx(ctx, func(tx pgx.Tx) error {
+		if err := tx.QueryRow(ctx, `SELECT count(*) FROM nodes WHERE workspace_id = $1 AND `+isDocument,
+			workspace).Scan(&total); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `SELECT `+nodeColumns+` FROM nodes WHERE workspace_id = $1 AND `+isDocument+`
+			ORDER BY created_at, id LIMIT $2 OFFSET $3`, workspace, limit, offset)
+		if err == nil {
+			nodes, err = pgx.CollectRows(rows, scanNode)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, 0, postgres.Classify(fmt.Errorf("listing documents: %w", err))
+	}
+	return nodes, total, nil
+}
+
+// DocumentParts returns which of the nodes belong to documents.
+func (db *Store) DocumentParts(
+	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID,
+) (map[uuid.UUID]retrieval.DocumentPart, error) {
+	rows, err := db.pool.Query(ctx, `SELECT id, properties -> 'document' ->> 'id',
+		properties -> 'document' -> 'passage' IS NOT NULL FROM nodes
+		WHERE workspace_id = $1 AND id = ANY($2) AND `+isDocumentPart, workspace, IDArray(ids))
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("reading the documents of nodes: %w", err))
+	}
+	parts := make(map[uuid.UUID]retrieval.DocumentPart, len(ids))
+	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
+		var id pgtype.UUID
+		var of *string // anyone can set properties
+		var part retrieval.DocumentPart
+		if err := row.Scan(&id, &of, &part.Passage); err != nil || of == nil {
+			return struct{}{}, err
+		}
+		if parsed, err := uuid.Parse(*of); err == nil {
+			part.Document = parsed
+			parts[id.Bytes] = part
+		}
+		return struct{}{}, nil
+	})
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("reading the documents of nodes: %w", err))
+	}
+	return parts, nil
+}
+
+// UsedNodeIDs returns those of the ids that a node has or had: deleted nodes keep theirs.
+func (db *Store) UsedNodeIDs(
+	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID,
+) (map[uuid.UUID]struct{}, error) {
+	rows, err := db.pool.Query(
+		ctx, `SELECT id FROM nodes WHERE workspace_id = $1 AND id = ANY($2)`, workspace, IDArray(ids),
+	)
+	used := map[uuid.UUID]struct{}{}
+	if err == nil {
+		var list []uuid.UUID
+		if list, err = pgx.CollectRows(rows, scanID); err == nil {
+			for _, id := range list {
+				used[id] = struct{}{}
+			}
+		}
+	}
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("reading the ids of nodes: %w", err))
+	}
+	return used, nil
+}
+
+func (db *Store) readDocuments(ctx context.Context, query string, args ...any) ([]graph.Node, error) {
+	rows, err := db.pool.Query(ctx, query, args...)
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("reading documents: %w", err))
+	}
+	list, err := pgx.CollectRows(rows, scanNode)
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("reading documents: %w", err))
+	}
+	return list, nil
+}
