@@ -24,7 +24,7 @@ import (
 
 const (
 	// maxIncoming is the maximum number of links to a node. Beyond it, further mentions of its name are
-	// not linked: so many links tell apart nothing.
+	// not linked, because so many links distinguish nothing.
 	maxIncoming = 500
 	// maxStored is the maximum number of links of a node that are read, including deleted ones.
 	maxStored = 5_000
@@ -117,13 +117,11 @@ func (c *comparison) read(ctx context.Context, queued []textindex.LinkNode) (err
 	c.mentions = map[uuid.UUID][]links.Mention{}
 	for id, list := range spans {
 		n := c.nodes[id]
-		own := id
-		if mark := document.MarkOf(&n); mark != nil {
-			own = mark.ID
+		own := links.NamesOf(&n)
+		if mark := document.MarkOf(&n); mark != nil { // a passage has none
+			own = append(own, links.NamesOf(&graph.Node{Name: mark.Title})...)
 		}
-		c.mentions[id] = links.Mentions(*n.Description, list, owners, func(target uuid.UUID) bool {
-			return target == id || target == own
-		})
+		c.mentions[id] = links.Mentions(*n.Description, list, owners, own)
 	}
 	return c.readLinks(ctx, ids)
 }

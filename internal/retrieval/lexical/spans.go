@@ -83,5 +83,8 @@ func startsCapital(text string) bool {
 	return unicode.IsDigit(r) || unicode.IsLetter(r) && !unicode.IsLower(r)
 }
 
-// StartsCapital reports whether a name begins with a letter that is not lower case, or with a digit.
-func StartsCapital(name string) bool { return startsCapital(strings.TrimSpace(name)) }
+// StartsCapital reports whether the first letter or digit of a name is not a lower-case letter.
+func StartsCapital(name string) bool {
+	first := strings.IndexFunc(name, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+	return first >= 0 && startsCapital(name[first:])
+}

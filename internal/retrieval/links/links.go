@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -32,13 +34,13 @@ type Name struct {
 	Key string // see lexical.NameKey
 	// Alias reports whether it is not the node's full name. A full name precedes aliases of others.
 	Alias bool
-	// Capital reports whether a mention must begin with a capital letter: the name is a single word that
-	// does.
+	// Capital reports whether a mention must begin with a capital letter: the name does, and has no digit.
+	// Otherwise "this time" would mention a song.
 	Capital bool
 }
 
 // NamesOf returns the names of a node: its name, the name without an explanation in parentheses at the
-// end, and its aliases. A passage has none, because it is a part of what its document's name means.
+// end, unless that is a single word, which most often means something else, and its aliases. A passage has none, because it is a part of what its document's name means.
 func NamesOf(n *graph.Node) []Name {
 	if mark := document.MarkOf(n); mark != nil && mark.Passage != nil {
 		return nil
@@ -50,11 +52,11 @@ func NamesOf(n *graph.Node) []Name {
 			return
 		}
 		names = append(names, Name{
-			Key: key, Alias: alias, Capital: !strings.Contains(key, " ") && lexical.StartsCapital(text),
+			Key: key, Alias: alias, Capital: lexical.StartsCapital(text) && !strings.ContainsFunc(text, unicode.IsDigit),
 		})
 	}
 	add(n.Name, false)
-	if plain, explained := withoutExplanation(n.Name); explained {
+	if plain, explained := withoutExplanation(n.Name); explained && strings.Contains(lexical.NameKey(plain), " ") {
 		add(plain, true)
 	}
 	var aliases []string
@@ -108,11 +110,9 @@ func Keys(spans [][]lexical.Span) []string {
 }
 
 // Mentions returns the nodes that a text mentions, in order. Where several names are in the same place,
-// the longest counts. owners has the nodes by the keys of their names. Nodes for which exclude returns
-// true are not mentioned, but their names hide shorter ones.
-func Mentions(
-	text string, spans [][]lexical.Span, owners map[string][]Owner, exclude func(uuid.UUID) bool,
-) []Mention {
+// the longest counts. owners has the nodes by the keys of their names. own has the names of the node
+// with the text: there, they mean that node, and not another one with the same name.
+func Mentions(text string, spans [][]lexical.Span, owners map[string][]Owner, own []Name) []Mention {
 	var mentions []Mention
 	index := map[uuid.UUID]int{}
 	end := 0
@@ -122,15 +122,16 @@ func Mentions(
 			if s.From < end {
 				continue
 			}
-			found := ownersOf(s, owners)
+			if slices.ContainsFunc(own, func(n Name) bool { return n.Key == s.Key }) {
+				end = s.To
+				break
+			}
+			found := ownersOf(text, s, owners)
 			if len(found) == 0 {
 				continue
 			}
 			end = s.To
 			for _, o := range found {
-				if exclude(o.Node) {
-					continue
-				}
 				if known, ok := index[o.Node]; ok {
 					mentions[known].Count++
 				} else if len(mentions) < MaxTargets {
@@ -147,7 +148,7 @@ func Mentions(
 }
 
 // ownersOf returns the nodes that a span can mean, nil if there are none or too many.
-func ownersOf(s *lexical.Span, owners map[string][]Owner) []Owner {
+func ownersOf(text string, s *lexical.Span, owners map[string][]Owner) []Owner {
 	for _, key := range []string{s.Key, s.Singular} {
 		if key == "" {
 			continue
@@ -155,7 +156,7 @@ func ownersOf(s *lexical.Span, owners map[string][]Owner) []Owner {
 		var full, aliases []Owner
 		for _, o := range owners[key] {
 			switch {
-			case o.Capital && !s.Capital:
+			case o.Capital && (!s.Capital || isPartOfName(text, s)):
 			case o.Alias:
 				aliases = append(aliases, o)
 			default:
@@ -174,4 +175,35 @@ func ownersOf(s *lexical.Span, owners map[string][]Owner) []Owner {
 		}
 	}
 	return nil
+}
+
+// isPartOfName reports whether a span of capitalised words seems to be a part of a longer name that no node
+// has: a single word beside another capitalised one, as in "Los Angeles" or "Roman Empire", or two words
+// before one.
+func isPartOfName(text string, s *lexical.Span) bool {
+	if s.Words > 2 {
+		return false
+	}
+	if rest, spaced := strings.CutPrefix(text[s.To:], " "); spaced && startsUpper(rest) {
+		return true
+	}
+	before, spaced := strings.CutSuffix(text[:s.From], " ")
+	if s.Words > 1 || !spaced {
+		return false
+	}
+	before = before[max(0, len(before)-maxNeighbour):]
+	previous := before[strings.LastIndexAny(before, " \n\"(")+1:]
+	if initial, dotted := strings.CutSuffix(previous, "."); dotted && utf8.RuneCountInString(initial) <= 2 {
+		previous = initial
+	}
+	last, _ := utf8.DecodeLastRuneInString(previous)
+	return startsUpper(previous) && unicode.IsLetter(last)
+}
+
+// maxNeighbour is the number of bytes before a span that are searched for the word before it.
+const maxNeighbour = 64
+
+func startsUpper(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	return unicode.IsUpper(r)
 }
