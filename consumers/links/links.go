@@ -79,8 +79,8 @@ func New(deps Deps) *Linker {
 		metrics: metrics{
 			compared: factory.NewCounterVec(prometheus.CounterOpts{
 				Name: "livegraph_links_nodes_total",
-				Help: "Total number of nodes whose mentions were compared with their links by result: same, changed (commands were " +
-					"sent).",
+				Help: "Total number of nodes whose mentions were compared with their links by result: same, changed (commands " +
+					"were sent).",
 			}, []string{"result"}),
 			changed: factory.NewCounterVec(prometheus.CounterOpts{
 				Name: "livegraph_links_commands_total",

@@ -40,7 +40,8 @@ type Name struct {
 }
 
 // NamesOf returns the names of a node: its name, the name without an explanation in parentheses at the
-// end, unless that is a single word, which most often means something else, and its aliases. A passage has none, because it is a part of what its document's name means.
+// end, unless that is a single word, which most often means something else, and its aliases. A passage
+// has none, because it is a part of what its document's name means.
 func NamesOf(n *graph.Node) []Name {
 	if mark := document.MarkOf(n); mark != nil && mark.Passage != nil {
 		return nil

@@ -94,7 +94,8 @@ const (
 	insertLinkNames = `INSERT INTO link_names (workspace_id, key, node_id, alias, capital)
 		SELECT * FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::boolean[], $5::boolean[])
 		ON CONFLICT (workspace_id, key, node_id) DO UPDATE SET alias = excluded.alias, capital = excluded.capital`
-	deleteLinkNames = `DELETE FROM link_names n USING unnest($1::uuid[], $2::text[], $3::uuid[]) AS t (workspace_id, key, id)
+	deleteLinkNames = `DELETE FROM link_names n
+		USING unnest($1::uuid[], $2::text[], $3::uuid[]) AS t (workspace_id, key, id)
 		WHERE n.workspace_id = t.workspace_id AND n.key = t.key AND n.node_id = t.id`
 	queueLinkKeys = `INSERT INTO link_keys (workspace_id, key)
 		SELECT DISTINCT t.workspace_id, t.key FROM unnest($1::uuid[], $2::text[]) AS t (workspace_id, key)

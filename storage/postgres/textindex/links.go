@@ -256,7 +256,8 @@ func (db *Store) SetLinkMode(ctx context.Context, workspace uuid.UUID, mode Link
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO link_nodes AS l (workspace_id, node_id)
 			SELECT workspace_id, id FROM nodes WHERE workspace_id = $1 AND NOT deleted ORDER BY 1, 2
-			ON CONFLICT (workspace_id, node_id) DO UPDATE SET revision = l.revision + 1, attempts = 0, due_at = now()`, workspace)
+			ON CONFLICT (workspace_id, node_id) DO UPDATE SET revision = l.revision + 1, attempts = 0, due_at = now()`,
+			workspace)
 		return err
 	})
 	return known, postgres.Classify(err)
