@@ -179,9 +179,11 @@ func (d *decision) edgesChangedSince(s Sequence, step *Step, node *Node) ([]obst
 		if err != nil {
 			return nil, err
 		}
-		obstacles = append(obstacles, obstacleAt(edge, "", edge.ChangedBy))
+		if !edge.IsLink() { // a link follows from the texts, and may have changed with them
+			obstacles = append(obstacles, obstacleAt(edge, "", edge.ChangedBy))
+		}
 	}
-	if len(obstacles) > 0 || step.Cascade == nil {
+	if len(obstacles) > 0 || step.Cascade == nil || len(ids) > 0 {
 		return obstacles, nil
 	}
 	return d.missingEdges(step.Cascade, node)
@@ -196,16 +198,20 @@ func (d *decision) missingEdges(c *Cascade, node *Node) ([]obstacle, error) {
 		return nil, err
 	}
 	var missing []obstacle
+	links := int64(0) // that are missing
 	for _, id := range c.Edges {
 		edge, err := d.state.Edge(id)
 		if err != nil {
 			return nil, err
 		}
-		if edge.Deleted {
+		switch {
+		case edge.Deleted && edge.IsLink():
+			links++
+		case edge.Deleted:
 			missing = append(missing, obstacleAt(edge, "", edge.removedBy()))
 		}
 	}
-	if len(missing) == 0 {
+	if len(missing) == 0 && live.Count+links != c.Count {
 		missing = append(missing, obstacleAt(node, "", node.ChangedBy))
 	}
 	return missing, nil

@@ -19,10 +19,11 @@ type Entry struct {
 	CancelledBy Sequence // of the UNDO that cancelled it; 0: the command is in effect
 }
 
-// Entry returns the entry that a change adds to the stacks; false for UNDO and REDO.
+// Entry returns the entry that a change adds to the stacks; false for UNDO and REDO, and for changes of
+// links.
 func (c *Change) Entry() (Entry, bool) {
 	entry := Entry{Sequence: c.Sequence, CommandID: c.CommandID, Actor: c.Actor, Type: c.Type}
-	return entry, c.Target == nil
+	return entry, c.Target == nil && c.Actor != LinkerActor
 }
 
 // Stacks are the undo and the redo stack of an actor, or of the workspace, as far as

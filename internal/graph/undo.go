@@ -90,24 +90,45 @@ func (d *decision) undoNode(s Sequence, step *Step, old *Node) ([]obstacle, erro
 		return d.undoDeleteNode(s, old)
 	case TypeCreateNode:
 		obstacles := changedSince(s, old)
-		edges, err := d.state.LiveEdges(old.ID, MaxConflicts)
+		links, others, err := d.edgesAdded(old)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range edges.First {
-			edge, err := d.state.Edge(id)
-			if err != nil {
+		if obstacles = append(obstacles, others...); len(obstacles) > 0 {
+			return obstacles, nil
+		}
+		for _, edge := range links {
+			if _, err := d.removeEdge(edge, d.sequence); err != nil {
 				return nil, err
 			}
-			obstacles = append(obstacles, obstacleAt(edge, "", edge.CreatedBy))
-		}
-		if len(obstacles) > 0 {
-			return obstacles, nil
 		}
 		d.undoCreate(node)
 		return nil, d.do(Step{Type: step.Type, Before: beforeDeletion(old), Node: node})
 	}
 	return nil, fmt.Errorf("graph: no undo of %s on a node", step.Type)
+}
+
+// edgesAdded returns the links of a node, and the other edges as obstacles.
+func (d *decision) edgesAdded(node *Node) (links []*Edge, obstacles []obstacle, err error) {
+	edges, err := d.state.LiveEdges(node.ID, MaxListed)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, id := range edges.First {
+		edge, err := d.state.Edge(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if edge.IsLink() {
+			links = append(links, edge)
+		} else if obstacles = append(obstacles, obstacleAt(edge, "", edge.CreatedBy)); len(obstacles) == MaxConflicts {
+			break
+		}
+	}
+	if len(obstacles) == 0 && edges.Count > int64(len(edges.First)) { // more than are removed at once
+		obstacles = append(obstacles, obstacleAt(links[0], "", links[0].CreatedBy))
+	}
+	return links, obstacles, nil
 }
 
 // undoDeleteNode restores a node with the edges that its deletion deleted, unless the

@@ -167,9 +167,10 @@ func (t *target) indexed(r *record.Recorder) {
 			Status string
 			Nodes  struct{ Total, Indexed, Pending int }
 			Lag    struct{ Events int }
+			Links  struct{ Pending int }
 		}
 		t.Do(http.MethodGet, "/api/rag/index/status", nil, http.StatusOK, &status)
-		if status.Status == "ready" && status.Nodes.Pending == 0 && status.Lag.Events == 0 {
+		if status.Status == "ready" && status.Nodes.Pending == 0 && status.Lag.Events == 0 && status.Links.Pending == 0 {
 			return
 		}
 		require.True(t.b, time.Now().Before(deadline), "%+v", status)
@@ -191,9 +192,15 @@ func (t *target) search(path, query, more string) (names []string, took time.Dur
 	took = time.Since(began)
 	require.NoError(t.b, err)
 	require.Equal(t.b, http.StatusOK, a.Status, "%s: %+v", query, a.Error)
-	var hits []struct{ Node struct{ Name string } }
+	var hits []struct {
+		Node     struct{ Name string }
+		Document *struct{ Title string }
+	}
 	require.NoError(t.b, json.Unmarshal(a.Data, &hits))
 	for _, hit := range hits {
+		if hit.Document != nil { // the node may be a passage
+			hit.Node.Name = hit.Document.Title
+		}
 		names = append(names, hit.Node.Name)
 	}
 	return names, took

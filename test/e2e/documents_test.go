@@ -23,7 +23,7 @@ const documentClients = 8
 // wikiPage returns the content of a document in a version. Every third one has several passages, and
 // versions differ in some of these.
 func wikiPage(index, version int) map[string]any {
-	text := fmt.Sprintf("Page %d is short in version %d.", index, version)
+	text := fmt.Sprintf("Page %d is short in version %d. See Page %d.", index, version, index+version)
 	if index%3 == 0 {
 		var b strings.Builder
 		for i := range 60 {
@@ -40,8 +40,8 @@ func wikiPage(index, version int) map[string]any {
 }
 
 // TestDocumentsOutliveKills sends documents in two versions from concurrent clients, which repeat what
-// was not answered, while the process is killed. The graph is then the same as that of another
-// workspace that got only the second version, without a kill.
+// was not answered, while the process is killed. The graph, with the links between the documents, is
+// then the same as that of another workspace that got only the second version, without a kill.
 func TestDocumentsOutliveKills(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -109,7 +109,28 @@ func TestDocumentsOutliveKills(t *testing.T) {
 	other := &server{Server: s.Tenant(t, workspace, s.key(workspace, "--scope", "admin").Key), t: t}
 	_, ok = post(other, 0, pages, 2)
 	require.True(t, ok)
-	require.Equal(t, contentOf(t, listGraph(other)), contentOf(t, listGraph(s)))
+	s.waitLinked()
+	other.waitLinked()
+	want, got := contentOf(t, listGraph(other)), contentOf(t, listGraph(s))
+	require.Equal(t, want, got)
+	require.Equal(t, 1, got["Page 1 -mentions-> Page 3"])
+	require.Zero(t, got["Page 1 -mentions-> Page 2"], "the first version is gone")
+	s.CLI("workspaces", "update", s.First.WorkspaceID, "--links", "off")
+	s.waitLinked()
+	require.Zero(t, contentOf(t, listGraph(s))["Page 1 -mentions-> Page 3"])
+}
+
+// waitLinked waits until all texts are indexed by words and compared with their links.
+func (s *server) waitLinked() {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		var status struct {
+			Text  struct{ Lag struct{ Events int } }
+			Links struct{ Pending int }
+		}
+		s.Do(http.MethodGet, "/api/rag/index/status", nil, http.StatusOK, &status)
+		return status.Text.Lag.Events == 0 && status.Links.Pending == 0
+	}, 2*time.Minute, 100*time.Millisecond)
 }
 
 // contentOf returns the nodes and edges of a graph of documents, without ids and versions.

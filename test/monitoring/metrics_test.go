@@ -149,9 +149,10 @@ var allowedValues = map[string]*regexp.Regexp{
 	"status": regexp.MustCompile(`^[2-5][0-9][0-9]$`),
 	"stage":  oneOf("parse", "resolve", "encode", "produce", "begin", "decide", "commit"),
 	"source": oneOf("raw", "rollup_1h", "rollup_1m"),
+	"action": oneOf("create", "update", "delete"),
 	"result": oneOf(
-		"hit", "miss", "applied", "failed", "repeated", "done", "written", "removed", "same", "succeeded", "refused",
-		"limited",
+		"hit", "miss", "applied", "failed", "repeated", "done", "written", "removed", "same", "changed", "succeeded",
+		"refused", "limited",
 	), "what": regexp.MustCompile(`^([A-Z_]{4,11}|[a-z_]{5,20})$`),
 	"table": oneOf(
 		"points", "states", "latest", "source_activity", "series", "rollup_1m", "rollup_1h", "rollup_marks", "rollup_state",

@@ -17,6 +17,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // WorkspacesCmd groups the commands on workspaces.
@@ -104,6 +105,7 @@ type WorkspacesUpdateCmd struct {
 	MaxSources    *int64         `help:"Maximum number of sources." placeholder:"N"`
 	MaxSeries     *int64         `help:"Maximum number of series." placeholder:"N"`
 	RetentionDays *retentionFlag `help:"Days for which points are kept, unless their source keeps them for less; none: forever. A longer retention does not restore points that a shorter one removed." placeholder:"N|none"`
+	Links         *string        `help:"Whose mentions of names become edges: off, documents or all (nodes)." placeholder:"MODE"`
 	JSON          bool           `help:"Print JSON."`
 }
 
@@ -131,6 +133,11 @@ func (c *WorkspacesUpdateCmd) Run(ctx context.Context, out *output.Writer) error
 		if err != nil {
 			return err
 		}
+		if c.Links != nil {
+			if _, err := db.SetLinkMode(ctx, c.ID, textindex.LinkMode(*c.Links)); err != nil {
+				return err
+			}
+		}
 		if c.JSON {
 			return output.JSON(out, w)
 		}
@@ -149,6 +156,11 @@ func (c *WorkspacesUpdateCmd) check() error {
 	var problems []error
 	if c.Name != nil {
 		problems = append(problems, checkName(*c.Name))
+	}
+	if c.Links != nil {
+		var check request.Check
+		check.OneOf("--links", *c.Links, textindex.LinkModes()...)
+		problems = append(problems, check.Err())
 	}
 	if c.Plan != nil {
 		var check request.Check

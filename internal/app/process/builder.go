@@ -41,6 +41,7 @@ func (b *builder) parts() []part {
 		{"commands", has("commands"), b.addCommands},
 		{"lexical", has("embeddings"), b.addLexical},
 		{"embeddings", has("embeddings"), b.addEmbeddings},
+		{"links", has("embeddings"), b.addLinks},
 		{"audit", has("audit"), b.addAudit},
 		{"dead letters", consumes, b.addDeadLetterWatch},
 		{"engine probes", true, b.addEngineProbes},

@@ -16,10 +16,11 @@ func TestEachRoleHasItsParts(t *testing.T) {
 		"api":        append([]string{"api"}, always...),
 		"points":     append(points, consumer...),
 		"commands":   append([]string{"commands"}, consumer...),
-		"embeddings": append([]string{"lexical", "embeddings"}, consumer...),
+		"embeddings": append([]string{"lexical", "embeddings", "links"}, consumer...),
 		"audit":      append([]string{"audit"}, consumer...),
 		"all": append([]string{
-			"api", "points", "maintenance", "replays", "rollups", "commands", "lexical", "embeddings", "audit", "dead letters",
+			"api", "points", "maintenance", "replays", "rollups", "commands", "lexical", "embeddings", "links", "audit",
+			"dead letters",
 		}, always...),
 	} {
 		b := &builder{Options: Options{Config: &config.Config{Roles: []string{role}}}}

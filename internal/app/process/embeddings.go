@@ -3,6 +3,7 @@ package process
 import (
 	"github.com/livegraph/livegraph/consumers/embeddings"
 	"github.com/livegraph/livegraph/consumers/lexical"
+	"github.com/livegraph/livegraph/consumers/links"
 )
 
 // addLexical adds the consumer that maintains the full-text index.
@@ -16,6 +17,12 @@ func (b *builder) addLexical() error {
 		},
 	})
 	b.add("lexical", consumer.Run)
+	return nil
+}
+
+// addLinks adds the linker, which derives edges from texts.
+func (b *builder) addLinks() error {
+	b.add("links", links.New(links.Deps{Log: b.Kafka, Graph: b.Postgres, Logger: b.Logger, Metrics: b.Metrics}).Run)
 	return nil
 }
 

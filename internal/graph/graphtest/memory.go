@@ -173,6 +173,9 @@ func (m *Memory) Record(c *graph.Change) {
 		m.Entries = append(m.Entries, entry)
 		return
 	}
+	if c.Target == nil { // a change of links
+		return
+	}
 	for i := range m.Entries {
 		if m.Entries[i].Sequence == c.Target.Sequence {
 			m.Entries[i].CancelledBy = 0

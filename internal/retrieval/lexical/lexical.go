@@ -19,7 +19,7 @@ import (
 
 // Version is the version of the analysis. Texts analysed by another version are analysed
 // again.
-const Version = 1
+const Version = 2
 
 // Bounds.
 const (

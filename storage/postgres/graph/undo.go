@@ -71,7 +71,9 @@ func (u *undoState) useRemembered(head graph.Sequence, remembered *RememberedSta
 // REDO applies to.
 func (u *undoState) record(c, target *graph.Change) {
 	move := stackMove{kind: c.Type}
-	if entry, ok := c.Entry(); ok {
+	if entry, ok := c.Entry(); !ok && target == nil { // a change of links
+		return
+	} else if ok {
 		move.entry = entry
 		u.newEntries = append(u.newEntries, entry)
 		u.byCommand[entry.CommandID] = entry.Sequence

@@ -2,6 +2,7 @@ package graphread
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -46,6 +47,25 @@ func (db *Store) ChangesAfter(ctx context.Context, workspace uuid.UUID, after in
 	}
 	sizes, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ChangeSize])
 	return sizes, postgres.Classify(err)
+}
+
+// ChangeActor returns the actor of a change, uuid.Nil if there is no such change.
+func (db *Store) ChangeActor(ctx context.Context, workspace uuid.UUID, sequence int64) (uuid.UUID, error) {
+	var encoded []byte
+	err := db.pool.QueryRow(ctx, `SELECT change FROM journal WHERE workspace_id = $1 AND sequence = $2`, workspace,
+		sequence).Scan(&encoded)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return uuid.Nil, nil
+	}
+	var change eventsv1.Change
+	if err == nil {
+		err = proto.Unmarshal(encoded, &change)
+	}
+	if err != nil {
+		return uuid.Nil, postgres.Classify(fmt.Errorf("reading the actor of a change: %w", err))
+	}
+	actor, _ := uuid.FromBytes(change.GetActorId())
+	return actor, nil
 }
 
 // HistoryPage selects a part of a history, newest first: at most Limit changes after the first

@@ -38,7 +38,7 @@ func workspaceTables() []workspaceTable {
 		{"graph_totals", ""}, {"graph_published", ""}, {"graph_heads", ""},
 		{"lexical_champions", "term, node_id"}, {"lexical_champion_lists", "term"},
 		{"lexical_postings", "term, node_id"}, {"lexical_terms", "term"}, {"lexical_nodes", "node_id"},
-		{"lexical_workspaces", ""},
+		{"lexical_workspaces", ""}, {"link_keys", "key"}, {"link_nodes", "node_id"}, {"link_names", "key, node_id"},
 	}
 }
 

@@ -49,6 +49,11 @@ type IndexStatus struct {
 			Seconds float64 `json:"seconds"`
 		} `json:"lag"`
 	} `json:"text"`
+	// Links is the state of the links that follow from texts.
+	Links struct {
+		Mode    LinkMode `json:"mode"`
+		Pending int64    `json:"pending"` // nodes and names that are not compared yet
+	} `json:"links"`
 	Reindex struct {
 		Running    bool     `json:"running"`
 		Done       int64    `json:"done"` // nodes of the workspace
@@ -108,6 +113,8 @@ type workspaceProgress struct {
 	movedAt               *time.Time
 	reindexed             *int64 // nodes of the workspace that were embedded again; nil: no reindex was requested
 	text                  textProgress
+	linkMode              LinkMode
+	linksPending          int64
 }
 
 // textProgress is the progress of the text index of a workspace.
@@ -139,7 +146,9 @@ func (db *Store) workspaceProgress(
 			COALESCE(l.filling, false),
 			COALESCE((SELECT GREATEST(EXTRACT(EPOCH FROM now() - j.at), 0) FROM journal j
 				WHERE j.workspace_id = w.id AND j.sequence = COALESCE(l.sequence, 0) + 1), 0)::float8,
-			l.updated_at, r.done
+			l.updated_at, r.done, COALESCE((SELECT links FROM workspaces WHERE workspaces.id = w.id), 'off'),
+			(SELECT count(*) FROM link_nodes q WHERE q.workspace_id = w.id)
+				+ (SELECT count(*) FROM link_keys q WHERE q.workspace_id = w.id)
 		FROM unnest($3::uuid[]) WITH ORDINALITY AS w (id, n) LEFT JOIN graph_heads h ON h.workspace_id = w.id
 		LEFT JOIN embedding_progress p ON p.workspace_id = w.id AND p.index_id = $1
 		LEFT JOIN embedding_progress b ON b.workspace_id = w.id AND b.index_id = $2
@@ -150,7 +159,8 @@ func (db *Store) workspaceProgress(
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p workspaceProgress, err error) {
 		return p, row.Scan(&p.total, &p.indexed, &p.built, &p.events, &p.age, &p.movedAt,
-			&p.text.nodes, &p.text.events, &p.text.filling, &p.text.age, &p.text.movedAt, &p.reindexed)
+			&p.text.nodes, &p.text.events, &p.text.filling, &p.text.age, &p.text.movedAt, &p.reindexed,
+			&p.linkMode, &p.linksPending)
 	})
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading how far the search index is: %w", err))
@@ -178,6 +188,7 @@ func (p *workspaceProgress) status(live, building *SearchIndex) (s IndexStatus) 
 		indexedAt := p.movedAt.UTC()
 		s.LastIndexedAt = &indexedAt
 	}
+	s.Links.Mode, s.Links.Pending = p.linkMode, p.linksPending
 	s.Text.Indexed, s.Text.Filling = p.text.nodes, p.text.filling
 	s.Text.Lag.Events, s.Text.Lag.Seconds = p.text.events, p.text.age
 	stalled := max(stalledSeconds(p.age, p.movedAt), stalledSeconds(p.text.age, p.text.movedAt))

@@ -202,6 +202,7 @@ func (p *lexicalBatch) write(ctx context.Context) error {
 	p.queueChampions(batch)
 	p.queueTerms(batch)
 	p.queueTotals(batch)
+	p.queueLinks(batch)
 	if batch.Len() == 0 {
 		return nil
 	}

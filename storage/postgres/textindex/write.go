@@ -110,6 +110,7 @@ type lexicalBatch struct {
 	dropped  lexicalPostingRows
 	terms    map[lexicalTerm]int64 // changes of the number of nodes of terms
 	totals   map[uuid.UUID]*lexicalTotals
+	links    linkRows
 }
 
 type lexicalTerm struct {
@@ -167,6 +168,9 @@ func (p *lexicalBatch) apply(ctx context.Context, nodes postgres.IDList) (applie
 	if err != nil {
 		return 0, err
 	}
+	if err := p.readLinkNames(ctx, nodes); err != nil {
+		return 0, err
+	}
 	for i := range read {
 		if p.done.Postings >= maxBatchPostings {
 			break
@@ -186,6 +190,7 @@ func (p *lexicalBatch) stage(n *lexicalNode) {
 		p.done.Same++
 		return
 	}
+	p.stageLinks(n)
 	var now lexical.Terms
 	if n.live {
 		now = lexical.Analyse(n.document())

@@ -11,6 +11,7 @@ const status = (more: Partial<IndexStatus>): IndexStatus => ({
   lag: { events: 0, seconds: 0 },
   lastIndexedAt: null,
   text: { indexed: 10, filling: false, lag: { events: 0, seconds: 0 } },
+  links: { mode: 'documents', pending: 0 },
   reindex: { running: false, done: 0, total: 0, etaSeconds: null },
   ...more,
 })

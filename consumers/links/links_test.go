@@ -1,0 +1,276 @@
+package links_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/consumers/commands"
+	"github.com/livegraph/livegraph/consumers/lexical"
+	"github.com/livegraph/livegraph/consumers/links"
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
+	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/testenv"
+)
+
+const waitTimeout = time.Minute
+
+// fixture is a workspace with running consumers of commands and of the text index, and a linker.
+type fixture struct {
+	tb        testing.TB
+	log       *kafka.Client
+	graph     *stores.DB
+	conn      *pgx.Conn
+	workspace uuid.UUID
+}
+
+func newFixture(tb testing.TB) *fixture {
+	tb.Helper()
+	ctx := context.Background()
+	broker := testenv.NewKFake(tb)
+	f := &fixture{tb: tb}
+	url := testenv.MigratedPostgres(tb)
+	var err error
+	f.graph, err = stores.Open(ctx, url, 12)
+	require.NoError(tb, err)
+	tb.Cleanup(f.graph.Close)
+	require.NoError(tb, f.graph.Migrate(ctx))
+	f.conn, err = pgx.Connect(ctx, url)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = f.conn.Close(ctx) })
+	f.log, err = kafka.Open(ctx, kafka.Options{
+		Brokers: broker.Brokers(), Security: broker.Security(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20,
+		CommandsGroup: broker.Prefix + "commands", ProduceTimeout: time.Minute, Log: testenv.Logger(),
+	})
+	require.NoError(tb, err)
+	tb.Cleanup(f.log.Close)
+	limited, cancel := context.WithTimeout(ctx, waitTimeout)
+	defer cancel()
+	require.NoError(tb, f.log.EnsureTopics(limited, kafka.TopicSettings{
+		Partitions: 1, CommandsPartitions: 1, Replication: -1, RetentionBytes: 1 << 30,
+	}))
+	db, err := redis.Open(ctx, redis.Options{URL: testenv.Redis(tb)})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = db.Close() })
+	f.workspace = f.newWorkspace()
+	f.run(commands.New(commands.Deps{
+		Log: f.log, Graph: f.graph, Redis: db, Logger: testenv.Logger(),
+		Config: commands.Config{Group: broker.Prefix + "commands", FetchBytes: 8 << 20},
+	}).Run)
+	f.run(lexical.New(lexical.Deps{
+		Log: f.log, Graph: f.graph, Logger: testenv.Logger(),
+		Config: lexical.Config{
+			Group: broker.Prefix + "lexical", BatchWait: time.Millisecond, FetchBytes: 8 << 20, FillEvery: 20 * time.Millisecond,
+			Behind: time.Hour,
+		},
+	}).Run)
+	return f
+}
+
+func (f *fixture) newWorkspace() uuid.UUID {
+	f.tb.Helper()
+	w, err := f.graph.CreateWorkspace(context.Background(), access.Workspace{
+		Name: "plant", Plan: "enterprise", Mode: "live",
+	})
+	require.NoError(f.tb, err)
+	f.mode(w.ID, textindex.LinksAll)
+	return w.ID
+}
+
+func (f *fixture) mode(workspace uuid.UUID, mode textindex.LinkMode) {
+	f.tb.Helper()
+	known, err := f.graph.SetLinkMode(context.Background(), workspace, mode)
+	require.NoError(f.tb, err)
+	require.True(f.tb, known)
+}
+
+// run runs work until stop is called or the test ends.
+func (f *fixture) run(work func(context.Context) error) (stop func()) {
+	f.tb.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- work(ctx) }()
+	stop = func() {
+		cancel()
+		err := <-done
+		require.NoError(f.tb, err)
+		done <- nil
+	}
+	f.tb.Cleanup(stop)
+	return stop
+}
+
+// startLinker runs a linker.
+func (f *fixture) startLinker() (stop func()) {
+	f.tb.Helper()
+	return f.run(links.New(links.Deps{
+		Log: f.log, Graph: f.graph, Logger: testenv.Logger(), Interval: 10 * time.Millisecond,
+	}).Run)
+}
+
+// do submits commands of a user one by one and waits until they are decided.
+func (f *fixture) do(workspace uuid.UUID, payloads ...graph.Payload) {
+	f.tb.Helper()
+	var last graphstore.CommandRef
+	for _, payload := range payloads {
+		r := &graphrecord.Request{
+			Workspace: workspace, Mode: graphrecord.Single, ID: uuid.New(), Actions: []graph.Action{{Payload: payload}},
+			Origin: graph.Origin{
+				Actor: workspace, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1",
+			},
+		}
+		value, err := graphrecord.EncodeRequest(r)
+		require.NoError(f.tb, err)
+		require.NoError(f.tb, f.log.ProduceCommand(context.Background(), kafka.Record{
+			Workspace: workspace, Value: value, RequestID: r.RequestID,
+		}))
+		last = graphstore.CommandRef{Workspace: workspace, ID: r.ID}
+	}
+	require.Eventually(f.tb, func() bool {
+		found, err := f.graph.CommandOutcomes(context.Background(), []graphstore.CommandRef{last})
+		require.NoError(f.tb, err)
+		return found[last] != nil
+	}, waitTimeout, 5*time.Millisecond)
+}
+
+// links waits until all nodes are compared and returns the links as "source -> target: text".
+func (f *fixture) links(workspace uuid.UUID) []string {
+	f.tb.Helper()
+	ctx := context.Background()
+	require.Eventually(f.tb, func() bool {
+		index, err := f.graph.LexicalStatus(ctx, workspace)
+		require.NoError(f.tb, err)
+		status, err := f.graph.IndexStatus(ctx, workspace)
+		require.NoError(f.tb, err)
+		return index.Sequence == index.Head && !index.Filling && status.Links.Pending == 0
+	}, waitTimeout, 10*time.Millisecond, "all is linked")
+	rows, err := f.conn.Query(ctx, `SELECT concat(s.name, ' -> ', t.name, ': ', e.properties -> 'link' ->> 'text')
+		FROM edges e JOIN nodes s ON s.workspace_id = e.workspace_id AND s.id = e.source_id
+		JOIN nodes t ON t.workspace_id = e.workspace_id AND t.id = e.target_id
+		WHERE e.workspace_id = $1 AND NOT e.deleted AND e.relation_type = 'mentions' ORDER BY 1`, workspace)
+	require.NoError(f.tb, err)
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(f.tb, err)
+	return list
+}
+
+func node(name, description string) graph.CreateNode {
+	return graph.CreateNode{ID: uuid.New(), Name: name, EntityType: graph.Object, Description: &description}
+}
+
+func TestMentionsBecomeLinksAndFollowTheTexts(t *testing.T) {
+	f := newFixture(t)
+	stop := f.startLinker()
+	pump := node("Pump 7", "Moves water to Hall 3 and to Hall 3's roof.")
+	f.do(f.workspace, pump)
+	require.Empty(t, f.links(f.workspace))
+	hall := node("Hall 3", "Pump 7 is in the cellar. It is near Pump 8.")
+	f.do(f.workspace, hall)
+	require.Equal(t, []string{"Hall 3 -> Pump 7: Pump 7", "Pump 7 -> Hall 3: Hall 3"}, f.links(f.workspace),
+		"an old text is linked to a new name")
+
+	renamed, text := "Hall 4", "Moves water to hall 4."
+	f.do(f.workspace, graph.UpdateNode{ID: hall.ID, Name: &renamed})
+	require.Equal(t, []string{"Hall 4 -> Pump 7: Pump 7"}, f.links(f.workspace))
+	f.do(f.workspace, graph.UpdateNode{ID: pump.ID, Description: &text})
+	require.Equal(t, []string{"Hall 4 -> Pump 7: Pump 7", "Pump 7 -> Hall 4: hall 4"}, f.links(f.workspace))
+	f.do(f.workspace, graph.Undo{})
+	f.do(f.workspace, graph.Undo{})
+	want := []string{"Hall 3 -> Pump 7: Pump 7", "Pump 7 -> Hall 3: Hall 3"}
+	require.Equal(t, want, f.links(f.workspace), "an undo of the texts restores their links")
+
+	f.do(f.workspace, graph.DeleteNode{ID: hall.ID})
+	require.Empty(t, f.links(f.workspace))
+	f.do(f.workspace, graph.Undo{})
+	require.Equal(t, want, f.links(f.workspace))
+	f.do(f.workspace, graph.Undo{}) // of the creation
+	require.Empty(t, f.links(f.workspace), "links do not block it")
+	f.do(f.workspace, graph.Redo{})
+	require.Equal(t, want, f.links(f.workspace))
+
+	stop()
+	f.do(f.workspace, node("Pump 8", "Hall 3"))
+	f.startLinker()
+	require.Equal(t, append([]string{"Hall 3 -> Pump 7: Pump 7", "Hall 3 -> Pump 8: Pump 8", "Pump 7 -> Hall 3: Hall 3"},
+		"Pump 8 -> Hall 3: Hall 3"), f.links(f.workspace), "what happened meanwhile is not lost")
+}
+
+func TestALinkThatAUserDeletedStaysDeletedUntilATextChanges(t *testing.T) {
+	f := newFixture(t)
+	f.startLinker()
+	pump, hall := node("Pump 7", "Moves water to Hall 3."), node("Hall 3", "A large hall.")
+	f.do(f.workspace, pump, hall)
+	require.Len(t, f.links(f.workspace), 1)
+	var id uuid.UUID
+	require.NoError(t, f.conn.QueryRow(t.Context(), `SELECT id FROM edges WHERE workspace_id = $1 AND NOT deleted`,
+		f.workspace).Scan(&id))
+	f.do(f.workspace, graph.DeleteEdge{ID: id})
+	f.mode(f.workspace, textindex.LinksOff)
+	f.mode(f.workspace, textindex.LinksAll) // compares all nodes
+	require.Empty(t, f.links(f.workspace))
+	text := "Moves very much water to Hall 3."
+	f.do(f.workspace, graph.UpdateNode{ID: pump.ID, Description: &text})
+	require.Len(t, f.links(f.workspace), 1)
+}
+
+func TestLinksAreSwitchedByWorkspaceAndStayInIt(t *testing.T) {
+	f := newFixture(t)
+	f.startLinker()
+	other := f.newWorkspace()
+	mark := func(n graph.CreateNode) graph.CreateNode {
+		n.Properties, _ = json.Marshal(map[string]any{"document": map[string]any{
+			"id": n.ID, "externalId": n.Name, "title": n.Name,
+		}})
+		return n
+	}
+	document, plain := mark(node("Report", "Pump 7 and Plan B are loud.")), node("Plan B", "See Pump 7 and the Report.")
+	f.do(f.workspace, document, plain, node("Pump 7", "x"))
+	f.do(other, node("Plan B", "See Pump 7."))
+	all := []string{"Plan B -> Pump 7: Pump 7", "Plan B -> Report: Report", "Report -> Plan B: Plan B",
+		"Report -> Pump 7: Pump 7"}
+	require.Equal(t, all, f.links(f.workspace))
+	require.Empty(t, f.links(other), "the pump is in the other workspace")
+	f.mode(f.workspace, textindex.LinksDocuments)
+	require.Equal(t, all[2:], f.links(f.workspace))
+	f.mode(f.workspace, textindex.LinksOff)
+	require.Empty(t, f.links(f.workspace))
+	f.do(f.workspace, node("Pump 9", "Report"))
+	require.Empty(t, f.links(f.workspace))
+	f.mode(f.workspace, textindex.LinksAll)
+	require.Equal(t, append(all[:2:2], "Pump 9 -> Report: Report", "Report -> Plan B: Plan B", "Report -> Pump 7: Pump 7"),
+		f.links(f.workspace))
+}
+
+// TestTheLinksAreTheSameHoweverOftenTheLinkerStops stops and starts two linkers while nodes are written.
+func TestTheLinksAreTheSameHoweverOftenTheLinkerStops(t *testing.T) {
+	f := newFixture(t)
+	const nodes = 40
+	var want []string
+	for i := range nodes {
+		f.do(f.workspace, node(fmt.Sprintf("Machine %d", i), fmt.Sprintf("Feeds Machine %d.", (i+1)%nodes)))
+		if i%8 == 0 {
+			stop, second := f.startLinker(), f.startLinker()
+			time.Sleep(20 * time.Millisecond)
+			stop()
+			second()
+		}
+	}
+	f.startLinker()
+	for i := range nodes {
+		next := (i + 1) % nodes
+		want = append(want, fmt.Sprintf("Machine %d -> Machine %d: Machine %d", i, next, next))
+	}
+	require.ElementsMatch(t, want, f.links(f.workspace))
+}

@@ -1,0 +1,53 @@
+package bench
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/livegraph/livegraph/test/bench/record"
+	"github.com/livegraph/livegraph/test/harness"
+)
+
+// BenchmarkDocuments loads the passages of the Wikipedia data set as documents, without edges, waits
+// until they are indexed and linked, and asks the questions.
+func BenchmarkDocuments(b *testing.B) {
+	r := record.New(b)
+	w := readWiki(b)
+	for _, model := range []string{"static", "minilm"} {
+		b.Run(model, func(b *testing.B) {
+			t := &target{Server: harness.New(b, binary, "--log-level", "warn"), b: b}
+			if model == "minilm" {
+				t.Env = append(t.Env, "LIVEGRAPH_EMBEDDER=")
+			}
+			t.Start()
+			r.Engines(t.engines())
+			began := time.Now()
+			t.loadDocuments(w)
+			r.Logf("%s: %d documents were written in %s", model, len(w.passages), time.Since(began).Round(time.Second))
+			r.Add(model+"/load", "s", time.Since(began).Seconds())
+			t.indexed(r)
+			r.Logf("%s: indexed and linked after %s", model, time.Since(began).Round(time.Second))
+			r.Add(model+"/indexed", "s", time.Since(began).Seconds())
+			const grouped = `,"groupBy":"document"`
+			t.measureQuestions(r, w, model+"/search", searchPath, grouped)
+			t.measureQuestions(r, w, model+"/hybrid", hybridPath, grouped)
+			t.Stop()
+		})
+	}
+	r.Save()
+}
+
+// loadDocuments creates a document per passage.
+func (t *target) loadDocuments(w *wiki) {
+	t.b.Helper()
+	var list []map[string]any
+	for i, p := range w.passages {
+		list = append(list, map[string]any{"externalId": fmt.Sprint(i), "title": p.Title, "text": p.Text})
+	}
+	for part := range slices.Chunk(list, 500) {
+		t.Do(http.MethodPost, "/api/documents", map[string]any{"documents": part}, http.StatusAccepted, nil)
+	}
+}
