@@ -20,7 +20,8 @@ func drawSeries(t *rapid.T) *registry.LabelledSeries {
 	return &registry.LabelledSeries{
 		Metric: rapid.SampledFrom([]string{"up", "upper", "m"}).Draw(t, "metric"), Tags: tags.Draw(t, "tags"),
 		Source: &registry.LabelledSource{
-			Name: rapid.SampledFrom([]string{"x", "y", RemoteWriteSource}).Draw(t, "source"), Tags: tags.Draw(t, "source's tags"),
+			Name: rapid.SampledFrom([]string{"x", "y", RemoteWriteSource}).Draw(t, "source"),
+			Tags: tags.Draw(t, "source's tags"),
 		},
 	}
 }
@@ -55,8 +56,9 @@ func fulfils(s *registry.LabelledSeries, n *registry.LabelNarrowing) bool {
 	for _, v := range n.Values {
 		tag, ok := s.Tags[v.Tag]
 		own, has := s.Source.Tags[v.Tag]
-		if !(ok && slices.Contains(v.Values, tag) || has && slices.Contains(v.Values, own) ||
-			v.SourceName && slices.Contains(v.Values, s.Source.Name)) {
+		found := ok && slices.Contains(v.Values, tag) || has && slices.Contains(v.Values, own) ||
+			v.SourceName && slices.Contains(v.Values, s.Source.Name)
+		if !found {
 			return false
 		}
 	}
@@ -77,8 +79,9 @@ func TestNarrowingExcludesNoMatch(t *testing.T) {
 			kind := rapid.SampledFrom([]labels.MatchType{
 				labels.MatchEqual, labels.MatchNotEqual, labels.MatchRegexp, labels.MatchNotRegexp,
 			}).Draw(t, "type")
-			value := rapid.SampledFrom([]string{"", "x", "up", "x|y", "up.*", ".+", "prom.*", "(?i:X)", "m|up", "\x00", "x|\xff"}).
-				Draw(t, "value")
+			value := rapid.SampledFrom([]string{
+				"", "x", "up", "x|y", "up.*", ".+", "prom.*", "(?i:X)", "m|up", "\x00", "x|\xff",
+			}).Draw(t, "value")
 			if m, err := labels.NewMatcher(kind, name, value); err == nil && m.Matches(b.labels(s).Get(name)) {
 				matchers = append(matchers, m)
 			}
