@@ -14,8 +14,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// FuzzParameters: parameters of any text are read, or refused as malformed.
-func FuzzParameters(f *testing.F) {
+// FuzzPromQL: parameters of any text are read, or refused as malformed.
+func FuzzPromQL(f *testing.F) {
 	for _, seed := range []string{
 		"query=up&time=1&limit=3&timeout=5s", "query=sum(rate(a%5B5m%5D))&time=2026-03-01T00:00:00Z", "time=1e400&step=NaN",
 		"limit=-1&time=-Inf", "lookback_delta=9223372036854775807&timeout=1e300", "%zz",

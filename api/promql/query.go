@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// maxQueryText is the maximum length of a query in bytes.
-	maxQueryText = 64 << 10
+	// maxQueryText is the maximum length of a query in bytes. The time of parsing grows with the square of
+	// the nesting.
+	maxQueryText = 16 << 10
 	// maxDepth is the maximum depth of the syntax tree of a query. The engine evaluates it recursively.
 	maxDepth = 1000
 )

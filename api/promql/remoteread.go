@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
-	"github.com/prometheus/prometheus/tsdb/chunks"
 
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/fault"
@@ -198,7 +197,7 @@ func (f *frameWriter) writeSeries(query int, series storage.Series) error {
 	}}}
 	out := message.ChunkedSeries[0]
 	size := 0
-	var it chunks.Iterator = storage.NewSeriesToChunkEncoder(series).Iterator(nil)
+	it := storage.NewSeriesToChunkEncoder(series).Iterator(nil)
 	for it.Next() {
 		meta := it.At()
 		out.Chunks = append(out.Chunks, prompb.Chunk{

@@ -20,7 +20,8 @@ func drawSeries(t *rapid.T) *registry.LabelledSeries {
 	return &registry.LabelledSeries{
 		Metric: rapid.SampledFrom([]string{"up", "upper", "m"}).Draw(t, "metric"), Tags: tags.Draw(t, "tags"),
 		Source: &registry.LabelledSource{
-			Name: rapid.SampledFrom([]string{"x", "y", RemoteWriteSource}).Draw(t, "source"), Tags: tags.Draw(t, "source's tags"),
+			Name: rapid.SampledFrom([]string{"x", "y", RemoteWriteSource}).Draw(t, "source"),
+			Tags: tags.Draw(t, "source's tags"),
 		},
 	}
 }
@@ -55,8 +56,9 @@ func fulfils(s *registry.LabelledSeries, n *registry.LabelNarrowing) bool {
 	for _, v := range n.Values {
 		tag, ok := s.Tags[v.Tag]
 		own, has := s.Source.Tags[v.Tag]
-		if !(ok && slices.Contains(v.Values, tag) || has && slices.Contains(v.Values, own) ||
-			v.SourceName && slices.Contains(v.Values, s.Source.Name)) {
+		found := ok && slices.Contains(v.Values, tag) || has && slices.Contains(v.Values, own) ||
+			v.SourceName && slices.Contains(v.Values, s.Source.Name)
+		if !found {
 			return false
 		}
 	}
@@ -70,23 +72,22 @@ func TestNarrowingExcludesNoMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSeries(t)
 		var matchers []*labels.Matcher
-		for range rapid.IntRange(1, 3).Draw(t, "matchers") {
+		for range rapid.IntRange(1, 20).Draw(t, "matchers") {
 			name := rapid.SampledFrom([]string{
 				"__name__", "a", "job", "instance", "source", "exported_source", "exported___name__",
 			}).Draw(t, "name")
 			kind := rapid.SampledFrom([]labels.MatchType{
 				labels.MatchEqual, labels.MatchNotEqual, labels.MatchRegexp, labels.MatchNotRegexp,
 			}).Draw(t, "type")
-			value := rapid.SampledFrom([]string{"", "x", "up", "x|y", "up.*", ".+", "prom.*", "(?i:X)", "m|up", "\x00", "x|\xff"}).
-				Draw(t, "value")
-			if m, err := labels.NewMatcher(kind, name, value); err == nil {
+			value := rapid.SampledFrom([]string{
+				"", "x", "up", "x|y", "up.*", ".+", "prom.*", "(?i:X)", "m|up", "\x00", "x|\xff",
+			}).Draw(t, "value")
+			if m, err := labels.NewMatcher(kind, name, value); err == nil && m.Matches(b.labels(s).Get(name)) {
 				matchers = append(matchers, m)
 			}
 		}
-		if !matchesAll(matchers, b.labels(s)) {
-			return
-		}
-		matched++
+		matched += len(matchers)
+		require.True(t, matchesAll(matchers, b.labels(s)))
 		require.True(t, matchesMetric(matchers, s.Metric))
 		require.True(t, fulfils(s, narrow(matchers)), "%v", matchers)
 	})
@@ -120,4 +121,12 @@ func TestSeriesWithEqualLabelsAreMerged(t *testing.T) {
 	require.Equal(t, []float64{3, 1, 1, 3, 1}, values)
 	require.True(t, set.Next())
 	require.False(t, set.Next())
+}
+
+// The tag of a label with the prefix may be named without it.
+func TestLabelsThatMayBeRenamedAreNotNarrowed(t *testing.T) {
+	n := narrow([]*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, "exported_source", "x")})
+	require.Empty(t, n.Values)
+	n = narrow([]*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, "source", "x")})
+	require.Equal(t, []registry.LabelValues{{Tag: "source", Values: []string{"x"}, SourceName: true}}, n.Values)
 }

@@ -198,15 +198,14 @@ func (q *querier) keep(list []*series, found map[uint64]*timeseries.Points, shar
 // toMilliseconds converts ascending times from microseconds to milliseconds, in place. Of several times in
 // one millisecond it keeps the last one.
 func toMilliseconds(times []int64, values []float64) ([]int64, []float64) {
-	n := 0
+	keptTimes, keptValues := times[:0], values[:0]
 	for i, us := range times {
 		ms := us / 1000
-		if n > 0 && times[n-1] == ms {
-			values[n-1] = values[i]
+		if n := len(keptTimes); n > 0 && keptTimes[n-1] == ms {
+			keptValues[n-1] = values[i]
 			continue
 		}
-		times[n], values[n] = ms, values[i]
-		n++
+		keptTimes, keptValues = append(keptTimes, ms), append(keptValues, values[i])
 	}
-	return times[:n], values[:n]
+	return keptTimes, keptValues
 }
