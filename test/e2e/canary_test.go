@@ -275,7 +275,8 @@ func (w *tenants) requireVisibleToOwner(calls []call) {
 	w.t.Helper()
 	seen := map[string]bool{}
 	for _, c := range calls {
-		reads := strings.HasPrefix(c.op, "GET ") || strings.HasPrefix(c.op, "POST /api/rag/")
+		reads := strings.HasPrefix(c.op, "GET ") || strings.HasPrefix(c.op, "POST /api/rag/") ||
+			strings.HasPrefix(c.op, "POST /prometheus/")
 		if seen[c.op] || slices.Contains(streamOperations, c.op) || !reads {
 			continue // other calls change something
 		}
@@ -290,6 +291,10 @@ func (w *tenants) requireVisibleToOwner(calls []call) {
 		"GET /api/live-data/sources", "GET /api/live-data/sources/{id}", "GET /api/live-data/query",
 		"GET /api/live-data/series",
 		"GET /api/admin/audit", "GET /api/admin/usage", "POST /api/rag/search", "POST /api/rag/hybrid-search",
+		"GET /api/documents", "GET /api/documents/{id}",
+		"GET /prometheus/api/v1/query", "POST /prometheus/api/v1/query", "GET /prometheus/api/v1/query_range",
+		"POST /prometheus/api/v1/query_range", "GET /prometheus/api/v1/series", "POST /prometheus/api/v1/series",
+		"GET /prometheus/api/v1/labels", "POST /prometheus/api/v1/labels", "GET /prometheus/api/v1/label/{name}/values",
 	} {
 		require.True(w.t, seen[op], "%s shows its owner nothing", op)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -50,6 +51,12 @@ func (w *tenants) calls() (calls []call) {
 	for _, query := range w.pointQueries() {
 		calls = append(calls, call{op: "GET /api/live-data/query", path: "/api/live-data/query?" + query})
 	}
+	for op, form := range promForms(fmt.Sprintf(`{__name__=%q}`, w.values["metric"])) {
+		path, isForm := strings.CutPrefix(op, "POST ")
+		if isForm {
+			calls = append(calls, call{op: "GET " + path, path: path + "?" + form})
+		}
+	}
 	slices.SortStableFunc(calls, func(a, b call) int {
 		// Reindexing comes last, so that no index is built while search results are compared.
 		return cmp.Or(
@@ -70,7 +77,9 @@ func (w *tenants) knownValues(kinds ...string) (ids []string) {
 }
 
 func (w *tenants) firstTenantIDs() []string {
-	return w.knownValues("node", "edge", "source", "command", "batch", "gone", "goneSource", "key", "actor", "workspace")
+	return w.knownValues(
+		"node", "edge", "source", "command", "batch", "gone", "goneSource", "key", "actor", "workspace", "document",
+	)
 }
 
 // paths returns a path for each value of its parameter.
@@ -86,6 +95,12 @@ func (w *tenants) paths(path string) []string {
 		var filled []string
 		for sequence := range 12 {
 			filled = append(filled, strings.Replace(path, "{sequence}", fmt.Sprint(sequence), 1))
+		}
+		return filled
+	case strings.Contains(path, "{name}"): // of a label
+		var filled []string
+		for _, name := range []string{"__name__", "source", w.values["tagKey"], "none"} {
+			filled = append(filled, strings.Replace(path, "{name}", name, 1))
 		}
 		return filled
 	case strings.Contains(path, "{asset}"):
@@ -225,7 +240,7 @@ func (w *tenants) bodies() map[string][]call {
 		c.path = "?" + parameter + "=" + p["workspace"]
 		return c
 	}
-	return map[string][]call{
+	bodies := map[string][]call{
 		opExecute: jsonCalls(append(commands, undos...)...),
 		opBatch:   jsonCalls(batches...),
 		opSearch:  jsonCalls(searches...),
@@ -243,6 +258,7 @@ func (w *tenants) bodies() map[string][]call {
 			line, remote,
 		),
 		"POST /api/v1/write":               {remote},
+		"POST /api/documents":              jsonCalls(object{"documents": []any{object{"externalId": "own", "text": "own"}}}),
 		"POST /mcp":                        w.mcpCalls(),
 		"POST /v1/metrics":                 {{contentType: asJSON, body: otlpGauge("own-otlp", "level", "k", "v")}},
 		"POST /api/v2/write":               {line, inFirstWorkspace("bucket")},
@@ -250,6 +266,8 @@ func (w *tenants) bodies() map[string][]call {
 		"POST /api/admin/reindex":          jsonCalls(object{}),
 		"POST /api/admin/nodes/{id}/purge": jsonCalls(object{}),
 	}
+	maps.Copy(bodies, w.promCalls(p["metric"]))
+	return bodies
 }
 
 // requireEachRouteCalled requires that calls covers every operation of the specification.

@@ -37,6 +37,8 @@ func (w *tenants) writeCanaries() {
 	w.t.Helper()
 	w.writeGraphCanaries()
 	w.writePointCanaries()
+	w.writeDocumentCanaries()
+	w.writePromCanaries()
 	w.writeWithSharedKey()
 	c := w.canary
 	for _, op := range []string{opSearch, opHybrid} {
@@ -66,7 +68,9 @@ func (w *tenants) writeCanaries() {
 		for _, p := range operation.Parameters {
 			if p.Value.In == "query" && p.Value.Schema.Value.Type.Is("string") && len(p.Value.Schema.Value.Enum) == 0 {
 				name := strings.Replace(p.Value.Name, "<key>", c("parameter's key"), 1)
-				target := strings.NewReplacer("{id}", w.values["node"], "{sequence}", "1").Replace(path) + "?" + name + "=" +
+				target := strings.NewReplacer(
+					"{id}", w.values["node"], "{sequence}", "1", "{name}", "job",
+				).Replace(path) + "?" + name + "=" +
 					c(path+"?"+p.Value.Name)
 				answer := w.send(w.firstKey.Key, w.firstKey.workspace, call{op: "GET " + path, path: target})
 				w.recordIDs("GET "+target, answer.text())
