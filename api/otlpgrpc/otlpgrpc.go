@@ -89,8 +89,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	stop := time.AfterFunc(s.ShutdownTimeout, server.Stop)
 	defer stop.Stop()
 	server.GracefulStop()
-	<-failed
-	return nil
+	return <-failed // nil after a stop
 }
 
 // export answers a call of MetricsService.Export.

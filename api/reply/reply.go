@@ -193,7 +193,7 @@ func Raw(w http.ResponseWriter, status int, mediaType string, body []byte) {
 	h.Set("Content-Type", mediaType)
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	_, _ = w.Write(body) //nolint:gosec // fails only if the client has disconnected; G705: it is no HTML
 }
 
 func writeHead(w http.ResponseWriter, status int) {

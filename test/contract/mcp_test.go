@@ -149,7 +149,8 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 	schema, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "livegraph://schema/graph"})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"entityTypes":[{"type":"concept","count":12},{"type":"object","count":1},`+
-		`{"type":"process","count":0},{"type":"actor","count":0}],"relationTypes":[{"type":"HAS","count":12}],"relationTypesComplete":true}`,
+		`{"type":"process","count":0},{"type":"actor","count":0}],"relationTypes":[{"type":"HAS","count":12}],`+
+		`"relationTypesComplete":true}`,
 		schema.Contents[0].Text)
 	schema, err = session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "livegraph://schema/live-data"})
 	require.NoError(t, err)

@@ -238,7 +238,8 @@ func TestBadRequestsOfOpenTelemetryAreRefused(t *testing.T) {
 		"{": "body", "[]": "body", "null": "body", "{} {}": "body", `{"resourceMetrics":{}}`: "resourceMetrics",
 		inMetric + `{"name":5}]}]}]}`:                               metricPath + ".name",
 		inMetric + `{"gauge":{"dataPoints":[{"asInt":1.5}]}}]}]}]}`: metricPath + ".gauge.dataPoints[0].asInt",
-		`{"resourceMetrics":[],"resourceMetrics":[]}`:               "body", "\xff": "body", strings.Repeat("[", 20_000): "body",
+		`{"resourceMetrics":[],"resourceMetrics":[]}`:               "body", "\xff": "body",
+		strings.Repeat("[", 20_000):                         "body",
 		`{"resourceMetrics":` + strings.Repeat("[", 20_000): "resourceMetrics[0]",
 	} {
 		a := l.otlpBody(t, body, "application/json", contract.Request{})
