@@ -25,7 +25,8 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-const waitTimeout = time.Minute
+// A linker that stops while it acquires the lease can leave it held until it expires, after a minute.
+const waitTimeout = 2 * time.Minute
 
 // fixture is a workspace with running consumers of commands and of the text index, and a linker.
 type fixture struct {

@@ -38,7 +38,8 @@ func startEnvironment(t *testing.T) *environment {
 		return (&contract.Search{WithoutIndexes: true, Points: points.Points}).Group(t, s)
 	}
 	s := contract.Start(
-		t, points.Group, commands.Group, contract.GraphReads, search, (&contract.Audit{}).Group, testRoutes,
+		t, points.Group, commands.Group, contract.GraphReads, search, (&contract.Audit{}).Group, contract.MCP,
+		testRoutes,
 	)
 	w := &environment{writer: &writer{Server: s, Commands: commands}, live: &live{Server: s, LiveData: points}}
 	var err error

@@ -138,7 +138,8 @@ func (s *oddRequests) parameters(operations map[string]*openapi3.Operation, base
 				}
 			}
 			once := p.Value.In == "query" && p.Value.Schema.Value.Type.Is("string") && !strings.Contains(p.Value.Name, "<")
-			if once && !strings.HasPrefix(plain.Path, "/api/v") && plain.Path != "/write" { // others accept any
+			foreign := strings.HasPrefix(plain.Path, "/api/v") || plain.Path == "/write" || isPrometheus(plain.Path)
+			if once && !foreign { // routes of other products accept any
 				q := plain
 				q.Path += "?" + p.Value.Name + "=a&" + p.Value.Name + "=b"
 				a := s.send(q)
