@@ -185,7 +185,7 @@ func TestTheRolesAreTheSameImageWithTheSameRights(t *testing.T) {
 
 // TestTheStacksVersionsAreThoseOfGoMod compares versions: Milvus's compatibility table pairs server
 // and client by major and minor version, and the alert rules are tested with the engine of the
-// Prometheus in the stack, whose release 3.15.0 is the module v0.315.0.
+// Prometheus in the stack, whose release 3.15.1 is the module v0.315.1.
 func TestTheStacksVersionsAreThoseOfGoMod(t *testing.T) {
 	project := stack(t)
 	version := func(file, pattern string) []string {
