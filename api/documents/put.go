@@ -226,31 +226,43 @@ func (p *putting) prepare(ctx context.Context, d *content, state *document.State
 
 // states reads the states of documents by their external ids, without passages.
 func (p *putting) states(ctx context.Context, externalIDs []string) (map[string]document.State, error) {
-	nodes, err := p.Graph.DocumentNodes(ctx, p.workspace, externalIDs)
+	states := make(map[string]document.State, len(externalIDs))
+	if err := p.addDocuments(ctx, states, externalIDs); err != nil {
+		return nil, err
+	}
+	created := slices.DeleteFunc(slices.Clone(externalIDs), func(id string) bool { _, known := states[id]; return known })
+	free, err := p.freeIDs(ctx, created)
 	if err != nil {
 		return nil, err
 	}
-	states := make(map[string]document.State, len(externalIDs))
+	var again []string
+	for externalID, id := range free {
+		states[externalID] = document.State{FreeID: id}
+		if id != document.ID(p.workspace, externalID, 0) {
+			again = append(again, externalID)
+		}
+	}
+	if len(again) == 0 {
+		return states, nil
+	}
+	// The first id can be that of a document that was created after the documents were read. Without a
+	// second look, there would be two.
+	return states, p.addDocuments(ctx, states, again)
+}
+
+// addDocuments adds the states of the documents that exist.
+func (p *putting) addDocuments(ctx context.Context, states map[string]document.State, externalIDs []string) error {
+	nodes, err := p.Graph.DocumentNodes(ctx, p.workspace, externalIDs)
 	for i := range nodes {
 		mark := document.MarkOf(&nodes[i])
 		if mark == nil || mark.Passage != nil {
 			continue
 		}
-		if _, known := states[mark.ExternalID]; !known { // the oldest, if an undo restored another one
+		if states[mark.ExternalID].Document == nil { // the oldest, if an undo restored another one
 			states[mark.ExternalID] = document.State{Document: &nodes[i]}
 		}
 	}
-	var created []string
-	for _, id := range externalIDs {
-		if _, known := states[id]; !known {
-			created = append(created, id)
-		}
-	}
-	free, err := p.freeIDs(ctx, created)
-	for id, node := range free {
-		states[id] = document.State{FreeID: node}
-	}
-	return states, err
+	return err
 }
 
 // errNoFreeID means that a document was deleted so often that no id was found for a new one.
