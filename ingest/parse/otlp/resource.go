@@ -10,6 +10,7 @@ import (
 	"github.com/livegraph/livegraph/ingest/parse/protobuf"
 	"github.com/livegraph/livegraph/ingest/parse/scan"
 	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/internal/platform/truncate"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
@@ -87,7 +88,7 @@ func (p *Parser) readResource(raw []byte) (r resource, ok bool) {
 		case value == "":
 			continue
 		case p.promoted[key] && len(p.tags) <= block.MaxTags:
-			p.tags = append(p.tags, pointblock.Tag{Key: key, Value: cut(value)})
+			p.tags = append(p.tags, pointblock.Tag{Key: key, Value: truncate.Bytes(value, block.MaxTextBytes)})
 		}
 		switch key {
 		case serviceName:
@@ -164,22 +165,10 @@ func (p *Parser) infoTags(raw []byte) (tags []pointblock.Tag, refused rejection.
 		if value == "" || key == serviceName || key == serviceNamespace || key == serviceInstance {
 			continue
 		}
-		p.tags = append(p.tags, pointblock.Tag{Key: key, Value: cut(value)})
+		p.tags = append(p.tags, pointblock.Tag{Key: key, Value: truncate.Bytes(value, block.MaxTextBytes)})
 	}
 	refused, invalidTag = checkTags(p.tags, min(len(p.tags), block.MaxTags))
 	return p.batch.Labels.CopyTags(p.tags[:min(len(p.tags), block.MaxTags)]), refused, invalidTag
-}
-
-// cut returns the beginning of a value that is too long for a tag.
-func cut(value string) string {
-	if len(value) <= block.MaxTextBytes {
-		return value
-	}
-	end := block.MaxTextBytes
-	for end > 0 && !utf8.RuneStart(value[end]) {
-		end--
-	}
-	return value[:end]
 }
 
 func (p *Parser) beginScope(raw, schemaURL []byte) (ok bool) {

@@ -9,6 +9,7 @@
 package document
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -119,7 +120,7 @@ const (
 func ID(workspace uuid.UUID, externalID string, generation int) uuid.UUID {
 	name := append([]byte(documentSpace), externalID...)
 	if generation > 0 {
-		name = append(append(name, 0), []byte(decimal(int64(generation)))...)
+		name = append(append(name, 0), strconv.Itoa(generation)...)
 	}
 	return uuid.NewSHA1(workspace, name)
 }
@@ -127,7 +128,7 @@ func ID(workspace uuid.UUID, externalID string, generation int) uuid.UUID {
 // passageID returns the id of a passage that is created when the document's node gets a version.
 // Versions are never used twice, not even after an undo.
 func passageID(document uuid.UUID, version int64, index int) uuid.UUID {
-	return uuid.NewSHA1(document, []byte(passageSpace+decimal(version)+"/"+decimal(int64(index))))
+	return uuid.NewSHA1(document, []byte(passageSpace+strconv.FormatInt(version, 10)+"/"+strconv.Itoa(index)))
 }
 
 func edgeID(passage uuid.UUID) uuid.UUID { return uuid.NewSHA1(passage, []byte(edgeSpace)) }

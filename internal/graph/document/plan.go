@@ -3,13 +3,13 @@ package document
 import (
 	"fmt"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/truncate"
 )
 
 // Outcome is what a change does to a document.
@@ -194,20 +194,12 @@ func (s *Source) passageMark(document uuid.UUID, p *Passage) Mark {
 // passageName returns the name of a passage: the title, the heading of its section and its number.
 // So its words and its vector contain what the passage is about.
 func (s *Source) passageName(p *Passage) string {
-	suffix := " (" + decimal(int64(p.Index+1)) + ")"
+	suffix := " (" + strconv.Itoa(p.Index+1) + ")"
 	name := s.Title
 	if p.Heading != "" && p.Heading != s.Title {
 		name += " – " + p.Heading
 	}
-	return Truncate(name, graph.MaxName-len(suffix)) + suffix
-}
-
-// Truncate returns at most limit characters of a text.
-func Truncate(text string, limit int) string {
-	if utf8.RuneCountInString(text) <= limit {
-		return text
-	}
-	return string([]rune(text)[:limit])
+	return truncate.Runes(name, graph.MaxName-len(suffix)) + suffix
 }
 
 // markProperty returns the merge patch that changes the property from old to a mark. old is nil if
@@ -263,5 +255,3 @@ func removeOthers(members map[string]jsontext.Value, old jsontext.Value) error {
 	}
 	return nil
 }
-
-func decimal(n int64) string { return strconv.FormatInt(n, 10) }

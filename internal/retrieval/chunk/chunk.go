@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/truncate"
 )
 
 // Chunk is a part of a node's text.
@@ -41,7 +42,7 @@ const (
 // properties come last, each with its name. There is at least one chunk. Together the
 // chunks cover the description.
 func Split(name, description string, properties graph.Properties) []Chunk {
-	description = truncate(description, maxDescription)
+	description = truncate.Bytes(description, maxDescription)
 	chunks := splitDescription(description)
 	chunks[0].Text = join(strings.Join(strings.Fields(toValidUTF8(name)), " "), chunks[0].Text)
 	for _, part := range splitProperties(properties) {
@@ -108,7 +109,7 @@ func nextStart(words []word, to int) int {
 // splitProperties returns the text of the string properties in parts of at most
 // maxChunkWords.
 func splitProperties(properties graph.Properties) []string {
-	text := truncate(propertyText(properties), maxProperties)
+	text := truncate.Bytes(propertyText(properties), maxProperties)
 	words := wordsOf(text)
 	var parts []string
 	for len(words) > 0 {
@@ -117,17 +118,6 @@ func splitProperties(properties graph.Properties) []string {
 		words = words[n:]
 	}
 	return parts
-}
-
-// truncate shortens a text to at most limit bytes, at a rune boundary.
-func truncate(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
 }
 
 func join(a, b string) string {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/truncate"
 )
 
 // The supported media types.
@@ -102,9 +103,5 @@ func oneLine(text string, limit int) string {
 	if len(text) > limit*2*utf8.UTFMax { // more cannot be needed
 		text = strings.ToValidUTF8(text[:limit*2*utf8.UTFMax], "")
 	}
-	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) <= limit {
-		return text
-	}
-	return strings.TrimSpace(string([]rune(text)[:limit]))
+	return strings.TrimSpace(truncate.Runes(strings.Join(strings.Fields(text), " "), limit))
 }

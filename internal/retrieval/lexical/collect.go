@@ -14,6 +14,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/document"
+	"github.com/livegraph/livegraph/internal/platform/truncate"
 )
 
 // occurrence is an occurrence of a term in a text.
@@ -84,7 +85,7 @@ type collector struct {
 
 // add counts the terms of a text.
 func (c *collector) add(text string) {
-	text = text[:truncatedLen(text, c.remaining)]
+	text = truncate.Bytes(text, c.remaining)
 	c.remaining -= len(text)
 	yieldTerms(scan(text), true, c.count)
 }

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/livegraph/livegraph/internal/platform/truncate"
 )
 
 // accented has the scripts in which marks are diacritics, which users omit in queries. In
@@ -142,17 +144,5 @@ func stem(word string) string {
 	return word[:n-1]
 }
 
-// truncatedLen returns the length of a text in bytes after truncation to at most limit
-// bytes, at a rune boundary.
-func truncatedLen(text string, limit int) int {
-	if len(text) <= limit {
-		return len(text)
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return limit
-}
-
 // clip truncates a term to MaxTermBytes.
-func clip(term string) string { return term[:truncatedLen(term, MaxTermBytes)] }
+func clip(term string) string { return truncate.Bytes(term, MaxTermBytes) }

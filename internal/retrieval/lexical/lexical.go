@@ -15,6 +15,7 @@ package lexical
 
 import (
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/truncate"
 )
 
 // Version is the version of the analysis. Texts analysed by another version are analysed
@@ -91,7 +92,7 @@ func Analyse(d Document) Terms {
 
 // Parse analyses a query. The result is empty if it has neither letters nor digits.
 func Parse(text string) Query {
-	text = text[:truncatedLen(text, MaxText)]
+	text = truncate.Bytes(text, MaxText)
 	var units []unit
 	recorded := func(yield func(unit) bool) {
 		for u := range scan(text) {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/livegraph/livegraph/internal/platform/truncate"
 )
 
 // NameKey returns the lookup key of a name: its normalised words, separated by a space;
@@ -12,7 +14,7 @@ import (
 // digits, is so short that it would match by chance, or is too long.
 func NameKey(name string) string {
 	var units []unit
-	for u := range scan(name[:truncatedLen(name, MaxText)]) {
+	for u := range scan(truncate.Bytes(name, MaxText)) {
 		if u.kind == compoundKind {
 			continue
 		}

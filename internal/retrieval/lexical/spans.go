@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/livegraph/livegraph/internal/platform/truncate"
 )
 
 // Span is a part of a text that may be a name.
@@ -24,7 +26,7 @@ const plainWords = 3
 // Spans returns the parts of a text that may be names, by their first word: each element has those
 // that begin at the same word, longest first. Only [MaxText] bytes of the text are read.
 func Spans(text string) [][]Span {
-	text = text[:truncatedLen(text, MaxText)]
+	text = truncate.Bytes(text, MaxText)
 	var units []unit
 	for u := range scan(text) {
 		if u.kind != compoundKind {

@@ -6,7 +6,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/livegraph/livegraph/internal/platform/truncate"
 )
 
 const (
@@ -60,13 +61,13 @@ func clampLimit(limit int) int {
 // newAnswer returns an answer without results.
 func newAnswer(r *response) *answer {
 	a := &answer{
-		Total: r.Meta.Total, RequestID: cutAt(r.RequestID, maxName), Interval: cutAt(r.Meta.Interval, maxName),
+		Total: r.Meta.Total, RequestID: truncate.Bytes(r.RequestID, maxName), Interval: truncate.Bytes(r.Meta.Interval, maxName),
 	}
 	for i, part := range r.Meta.Degraded {
 		if i == defaultLimit {
 			break
 		}
-		a.Notes = append(a.Notes, "Without "+cutAt(part, maxName)+", which is unavailable or was too large.")
+		a.Notes = append(a.Notes, "Without "+truncate.Bytes(part, maxName)+", which is unavailable or was too large.")
 	}
 	if r.Meta.Truncated {
 		a.Notes = append(a.Notes, "There are more edges than are followed; some nodes are missing.")
@@ -117,7 +118,7 @@ func encodeItem(item map[string]any, path string) (text json.RawMessage, cut []c
 		}
 	}
 	all := len(text)
-	text, err = encode(map[string]any{"beginning": cutAt(string(text), maxAnswerBytes/3)})
+	text, err = encode(map[string]any{"beginning": truncate.Bytes(string(text), maxAnswerBytes/3)})
 	return text, append(cut, cutText{Path: path, Bytes: all}), err
 }
 
@@ -127,9 +128,9 @@ func shorten(value any, path string, limit int, cut *[]cutText) any {
 	case string:
 		if len(v) > limit {
 			if len(*cut) < maxLimit {
-				*cut = append(*cut, cutText{Path: cutAt(path, maxName), Bytes: len(v)})
+				*cut = append(*cut, cutText{Path: truncate.Bytes(path, maxName), Bytes: len(v)})
 			}
-			return cutAt(v, limit) + "…"
+			return truncate.Bytes(v, limit) + "…"
 		}
 	case map[string]any:
 		keys := make([]string, 0, len(v))
@@ -154,17 +155,6 @@ func shorten(value any, path string, limit int, cut *[]cutText) any {
 	return value
 }
 
-// cutAt returns the first characters of a text, at most n bytes.
-func cutAt(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
-
 // decode decodes JSON and keeps the text of numbers.
 func decode(text []byte, value any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -179,7 +169,7 @@ func nodeCitation(node any) []citation {
 	if id == "" {
 		return nil
 	}
-	return []citation{{ID: cutAt(id, maxName), Name: cutAt(name, maxName), URI: nodeURI + cutAt(id, maxName)}}
+	return []citation{{ID: truncate.Bytes(id, maxName), Name: truncate.Bytes(name, maxName), URI: nodeURI + truncate.Bytes(id, maxName)}}
 }
 
 func sourceCitation(item map[string]any) []citation {
@@ -188,7 +178,7 @@ func sourceCitation(item map[string]any) []citation {
 	if id == "" {
 		return nil
 	}
-	return []citation{{ID: cutAt(id, maxName), Name: cutAt(name, maxName), URI: sourceURI + cutAt(id, maxName)}}
+	return []citation{{ID: truncate.Bytes(id, maxName), Name: truncate.Bytes(name, maxName), URI: sourceURI + truncate.Bytes(id, maxName)}}
 }
 
 // textAt returns the text at a path such as description or properties.key.

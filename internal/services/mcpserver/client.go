@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/livegraph/livegraph/internal/platform/truncate"
 )
 
 const (
@@ -139,14 +141,14 @@ func failedResult(err error) *mcp.CallToolResult {
 		short := *p
 		encoded, err := encode(map[string]any{"error": short})
 		if err != nil || len(encoded) > maxAnswerBytes {
-			short.Details, short.Message = nil, cutAt(short.Message, maxText)
+			short.Details, short.Message = nil, truncate.Bytes(short.Message, maxText)
 			encoded, err = encode(map[string]any{"error": short})
 		}
 		if err == nil {
 			text = string(encoded)
 		}
 	}
-	text = cutAt(text, maxAnswerBytes)
+	text = truncate.Bytes(text, maxAnswerBytes)
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 

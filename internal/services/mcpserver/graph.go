@@ -8,6 +8,8 @@ import (
 	"net/url"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/livegraph/livegraph/internal/platform/truncate"
 )
 
 var searchTool = &mcp.Tool{
@@ -119,7 +121,7 @@ func textAnswer(a *answer, node map[string]any, in *nodeInput) (any, error) {
 		}
 	}
 	from := min(max(in.From, 0), len(text))
-	part := cutAt(text[from:], maxAnswerBytes/2)
+	part := truncate.Bytes(text[from:], maxAnswerBytes/2)
 	if end := from + len(part); end < len(text) {
 		a.Next = map[string]any{"id": in.ID, "text": in.Text, "from": end}
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/livegraph/livegraph/internal/platform/truncate"
 )
 
 // URIs of resources.
@@ -140,7 +142,7 @@ func (c *client) relationTypes(ctx context.Context) (list []typeCount, complete 
 		if err != nil {
 			return nil, false, err
 		}
-		list = append(list, typeCount{cutAt(edges[0].RelationType, maxName), count})
+		list = append(list, typeCount{truncate.Bytes(edges[0].RelationType, maxName), count})
 		if offset += max(count, 1); offset >= all {
 			return list, true, nil
 		}
@@ -216,7 +218,7 @@ func (c *client) readLiveDataSchema(ctx context.Context) (json.RawMessage, error
 // addToSchema adds a series to the schema. The series are sorted by source and metric.
 func addToSchema(sources []*schemaSource, s *listedSeries) []*schemaSource {
 	if n := len(sources); n == 0 || sources[n-1].ID != s.SourceID {
-		sources = append(sources, &schemaSource{ID: s.SourceID, Name: cutAt(s.SourceName, maxName)})
+		sources = append(sources, &schemaSource{ID: s.SourceID, Name: truncate.Bytes(s.SourceName, maxName)})
 	}
 	source := sources[len(sources)-1]
 	n := len(source.Metrics)
