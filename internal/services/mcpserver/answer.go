@@ -61,7 +61,9 @@ func clampLimit(limit int) int {
 // newAnswer returns an answer without results.
 func newAnswer(r *response) *answer {
 	a := &answer{
-		Total: r.Meta.Total, RequestID: truncate.Bytes(r.RequestID, maxName), Interval: truncate.Bytes(r.Meta.Interval, maxName),
+		Total:     r.Meta.Total,
+		RequestID: truncate.Bytes(r.RequestID, maxName),
+		Interval:  truncate.Bytes(r.Meta.Interval, maxName),
 	}
 	for i, part := range r.Meta.Degraded {
 		if i == defaultLimit {
@@ -169,7 +171,8 @@ func nodeCitation(node any) []citation {
 	if id == "" {
 		return nil
 	}
-	return []citation{{ID: truncate.Bytes(id, maxName), Name: truncate.Bytes(name, maxName), URI: nodeURI + truncate.Bytes(id, maxName)}}
+	short := truncate.Bytes(id, maxName)
+	return []citation{{ID: short, Name: truncate.Bytes(name, maxName), URI: nodeURI + short}}
 }
 
 func sourceCitation(item map[string]any) []citation {
@@ -178,7 +181,8 @@ func sourceCitation(item map[string]any) []citation {
 	if id == "" {
 		return nil
 	}
-	return []citation{{ID: truncate.Bytes(id, maxName), Name: truncate.Bytes(name, maxName), URI: sourceURI + truncate.Bytes(id, maxName)}}
+	short := truncate.Bytes(id, maxName)
+	return []citation{{ID: short, Name: truncate.Bytes(name, maxName), URI: sourceURI + short}}
 }
 
 // textAt returns the text at a path such as description or properties.key.
