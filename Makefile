@@ -71,20 +71,12 @@ dev: prerequisites $(PAGE_DEPS) $(TOOLS)/air ## run the server and the page from
 # What tests could not be run for lack of something on this machine.
 NOT_RUN := $(CURDIR)/$(BIN)/not-run
 
-# The Python clients of InfluxDB, with which test/influx writes.
-INFLUX_PYTHON := $(BIN)/influx-python/.installed
-
-$(INFLUX_PYTHON): test/influx/requirements.txt
-	@echo "installing the Python clients of InfluxDB"
-	@rm -rf $(@D) && python3 -m venv $(@D)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r $<
-	@touch $@
-
-# The libraries with which test/notebooks reads.
+# What the tests of a folder below test run in Python: clients of InfluxDB, data frames.
+INFLUX_PYTHON    := $(BIN)/influx-python/.installed
 NOTEBOOKS_PYTHON := $(BIN)/notebooks-python/.installed
 
-$(NOTEBOOKS_PYTHON): test/notebooks/requirements.txt
-	@echo "installing pandas, polars and DuckDB for the tests of the notebooks"
+$(BIN)/%-python/.installed: test/%/requirements.txt
+	@echo "installing the Python packages of test/$*"
 	@rm -rf $(@D) && python3 -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r $<
 	@touch $@

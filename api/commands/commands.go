@@ -274,17 +274,23 @@ func withCommandID(err error, id uuid.UUID) error {
 	return reply.Public(err).With(reply.CommandID, id)
 }
 
-// newRequest creates the record of a request.
-func (a *api) newRequest(ctx context.Context, parsed *parsedRequest, id uuid.UUID) *graphrecord.Request {
+// originOf returns the origin of the commands of a request.
+func originOf(ctx context.Context) graph.Origin {
 	principal := request.PrincipalOf(ctx)
-	r := &graphrecord.Request{
-		Workspace: principal.Workspace, Mode: parsed.mode, ID: id, Actions: parsed.actions,
-		Origin: graph.Origin{
-			Actor: principal.ActorID, AcceptedAt: time.Now().UTC().Truncate(time.Microsecond), RequestID: reply.RequestID(ctx),
-		},
+	origin := graph.Origin{
+		Actor: principal.ActorID, AcceptedAt: time.Now().UTC().Truncate(time.Microsecond), RequestID: reply.RequestID(ctx),
 	}
 	for _, scope := range principal.Scopes {
-		r.Scopes = append(r.Scopes, string(scope))
+		origin.Scopes = append(origin.Scopes, string(scope))
+	}
+	return origin
+}
+
+// newRequest creates the record of a request.
+func (a *api) newRequest(ctx context.Context, parsed *parsedRequest, id uuid.UUID) *graphrecord.Request {
+	r := &graphrecord.Request{
+		Workspace: request.PrincipalOf(ctx).Workspace, Mode: parsed.mode, ID: id, Actions: parsed.actions,
+		Origin: originOf(ctx),
 	}
 	if parsed.mode == graphrecord.Separate {
 		r.CommandIDs = make([]uuid.UUID, len(parsed.actions))

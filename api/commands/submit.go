@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
@@ -49,13 +48,7 @@ type Decided struct {
 func (s *Submitter) Submit(
 	ctx context.Context, batches [][]graph.Action, waitTimeout time.Duration,
 ) ([]Decided, error) {
-	principal := request.PrincipalOf(ctx)
-	origin := graph.Origin{
-		Actor: principal.ActorID, AcceptedAt: time.Now().UTC().Truncate(time.Microsecond), RequestID: reply.RequestID(ctx),
-	}
-	for _, scope := range principal.Scopes {
-		origin.Scopes = append(origin.Scopes, string(scope))
-	}
+	workspace, origin := request.PrincipalOf(ctx).Workspace, originOf(ctx)
 	decided := make([]Decided, len(batches))
 	waits := make([]*wait, 0, len(batches))
 	defer func() {
@@ -65,20 +58,20 @@ func (s *Submitter) Submit(
 	}()
 	records := make([]kafka.Record, len(batches))
 	for i, actions := range batches {
-		id := s.ids.issue(principal.Workspace)
+		id := s.ids.issue(workspace)
 		encoded, err := graphrecord.EncodeRequest(&graphrecord.Request{
-			Workspace: principal.Workspace, Mode: graphrecord.Atomic, ID: id, Actions: actions, Origin: origin,
+			Workspace: workspace, Mode: graphrecord.Atomic, ID: id, Actions: actions, Origin: origin,
 		})
 		if err != nil {
 			return nil, err
 		}
-		begun, err := s.waiter.begin(graphstore.CommandRef{Workspace: principal.Workspace, ID: id})
+		begun, err := s.waiter.begin(graphstore.CommandRef{Workspace: workspace, ID: id})
 		if err != nil {
 			return nil, err
 		}
 		waits, decided[i].CommandID = append(waits, begun), id
 		records[i] = kafka.Record{
-			Workspace: principal.Workspace, Value: encoded, RequestID: origin.RequestID, ReplyTo: s.waiter.replies.Address(),
+			Workspace: workspace, Value: encoded, RequestID: origin.RequestID, ReplyTo: s.waiter.replies.Address(),
 		}
 	}
 	if err := s.log.ProduceCommands(ctx, records); err != nil {

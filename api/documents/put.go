@@ -254,11 +254,8 @@ func (p *putting) states(ctx context.Context, externalIDs []string) (map[string]
 func (p *putting) addDocuments(ctx context.Context, states map[string]document.State, externalIDs []string) error {
 	nodes, err := p.Graph.DocumentNodes(ctx, p.workspace, externalIDs)
 	for i := range nodes {
-		mark := document.MarkOf(&nodes[i])
-		if mark == nil || mark.Passage != nil {
-			continue
-		}
-		if states[mark.ExternalID].Document == nil { // the oldest, if an undo restored another one
+		mark := document.OwnMark(&nodes[i])
+		if mark != nil && states[mark.ExternalID].Document == nil { // the oldest, if an undo restored another one
 			states[mark.ExternalID] = document.State{Document: &nodes[i]}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -86,7 +87,7 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	items := make([]item, 0, len(nodes))
 	for i := range nodes {
-		if m := document.MarkOf(&nodes[i]); m != nil && m.Passage == nil {
+		if m := document.OwnMark(&nodes[i]); m != nil {
 			items = append(items, itemOf(&nodes[i], m))
 		}
 	}
@@ -134,8 +135,8 @@ func (a *api) find(ctx context.Context, r *http.Request) (state document.State, 
 	}
 	if id, ok := request.ParseUUID(name); ok {
 		n, err := a.Graph.Node(ctx, workspace, id)
-		switch m := document.MarkOf(&n); {
-		case err == nil && m != nil && m.Passage == nil:
+		switch {
+		case err == nil && document.OwnMark(&n) != nil:
 			state.Document = &n
 		case err != nil && !fault.Is(err, fault.NotFound):
 			return state, err
@@ -146,11 +147,9 @@ func (a *api) find(ctx context.Context, r *http.Request) (state document.State, 
 		if err != nil {
 			return state, err
 		}
-		for i := range nodes {
-			if m := document.MarkOf(&nodes[i]); m != nil && m.Passage == nil {
-				state.Document = &nodes[i]
-				break
-			}
+		isOwn := func(n graph.Node) bool { return document.OwnMark(&n) != nil }
+		if i := slices.IndexFunc(nodes, isOwn); i >= 0 {
+			state.Document = &nodes[i]
 		}
 	}
 	if state.Document == nil {

@@ -94,12 +94,8 @@ func (a *api) series(ctx context.Context, c *call) (result answer, _ func(), err
 	if len(found) > a.Store.MaxSeries {
 		return result, nil, tooMany("series", a.Store.MaxSeries)
 	}
-	list := slices.SortedFunc(maps.Values(found), labels.Compare)
-	if limit > 0 && len(list) > limit {
-		list, result.warnings = list[:limit], []string{errTruncated.Error()}
-	}
-	result.data = labelSets(list)
-	return result, nil, nil
+	list, cut := firstOf(slices.SortedFunc(maps.Values(found), labels.Compare), limit)
+	return listAnswer(labelSets(list), cut), nil, nil
 }
 
 // labels lists the names of labels.
@@ -165,11 +161,17 @@ func (a *api) texts(list []string, limit int) (result answer, _ func(), err erro
 	if len(list) > a.Store.MaxSeries {
 		return result, nil, tooMany("values", a.Store.MaxSeries)
 	}
-	if limit > 0 && len(list) > limit {
-		list, result.warnings = list[:limit], []string{errTruncated.Error()}
+	list, cut := firstOf(list, limit)
+	return listAnswer(texts(list), cut), nil, nil
+}
+
+// listAnswer returns the answer with a list, and with a warning if it was cut to a limit.
+func listAnswer(list encoder, cut bool) answer {
+	a := answer{data: list}
+	if cut {
+		a.warnings = []string{errTruncated.Error()}
 	}
-	result.data = texts(list)
-	return result, nil, nil
+	return a
 }
 
 func tooMany(what string, limit int) error {

@@ -148,19 +148,25 @@ const maxAnnotations = 10
 
 // truncate cuts a result to a number of series, unless it is zero, and reports whether it did.
 func truncate(res *promql.Result, limit int) bool {
+	cut := false
 	switch v := res.Value.(type) {
 	case promql.Matrix:
-		if limit > 0 && len(v) > limit {
-			res.Value = v[:limit]
-			return true
-		}
+		v, cut = firstOf(v, limit)
+		res.Value = v
 	case promql.Vector:
-		if limit > 0 && len(v) > limit {
-			res.Value = v[:limit]
-			return true
-		}
+		v, cut = firstOf(v, limit)
+		res.Value = v
 	}
-	return false
+	return cut
+}
+
+// firstOf returns the first elements of a list, up to limit unless it is zero, and reports whether the
+// list has more.
+func firstOf[L ~[]E, E any](list L, limit int) (first L, cut bool) {
+	if cut = limit > 0 && len(list) > limit; cut {
+		list = list[:limit]
+	}
+	return list, cut
 }
 
 // parse parses a query within the limits of its length and depth.

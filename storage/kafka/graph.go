@@ -32,7 +32,7 @@ func WorkspacePartition(workspace uuid.UUID, partitions int32) int32 {
 // the produce cannot succeed (see ProducePoints). The record may be in the log even after an error.
 // The caller must not modify the value afterwards.
 func (c *Client) ProduceCommand(ctx context.Context, record Record) error {
-	return c.produceGraph(ctx, c.commands, MaxCommandBytes, []Record{record}, c.produceOnce)
+	return c.ProduceCommands(ctx, []Record{record})
 }
 
 // ProduceCommands is ProduceCommand for several records. Any of them may be in the log even after an

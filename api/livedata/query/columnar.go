@@ -1,7 +1,6 @@
 package query
 
 import (
-	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -69,14 +68,12 @@ type identityColumn struct {
 type columnTable struct {
 	schema     *arrow.Schema
 	identities []identityColumn
-	values     int  // number of columns of values
-	hasText    bool // each has a second column for strings
 
 	// Of the batch that is filled:
-	ts      []arrow.Timestamp
+	ts      *array.TimestampBuilder
 	groups  []int32
 	numbers []*array.Float64Builder
-	texts   []*array.StringBuilder
+	texts   []*array.StringBuilder // as many as numbers if there are strings, otherwise none
 }
 
 var (
@@ -91,9 +88,8 @@ func newColumnTable(groups []*group, names []string) (*columnTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &columnTable{values: len(names), hasText: slices.ContainsFunc(groups, func(g *group) bool {
-		return g.kind == pointblock.KindString
-	})}
+	t := &columnTable{ts: array.NewTimestampBuilder(memory.DefaultAllocator, timestampType)}
+	hasText := slices.ContainsFunc(groups, func(g *group) bool { return g.kind == pointblock.KindString })
 	fields := []arrow.Field{{Name: "timestamp", Type: timestampType}}
 	identity := func(name string, text func(g *group) (string, bool)) {
 		fields = append(fields, arrow.Field{Name: name, Type: dictionaryType, Nullable: true})
@@ -115,7 +111,7 @@ func newColumnTable(groups []*group, names []string) (*columnTable, error) {
 	for _, name := range names {
 		fields = append(fields, arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Float64, Nullable: true})
 		t.numbers = append(t.numbers, array.NewFloat64Builder(memory.DefaultAllocator))
-		if t.hasText {
+		if hasText {
 			fields = append(fields, arrow.Field{Name: name + textSuffix, Type: arrow.BinaryTypes.String, Nullable: true})
 			t.texts = append(t.texts, array.NewStringBuilder(memory.DefaultAllocator))
 		}
@@ -146,7 +142,7 @@ func newIdentityColumn(groups []*group, text func(g *group) (string, bool)) iden
 		}
 	}
 	ordered := make([]string, len(index))
-	for text, i := range maps.All(index) {
+	for text, i := range index {
 		ordered[i] = text
 	}
 	texts := array.NewStringBuilder(memory.DefaultAllocator)
@@ -157,32 +153,30 @@ func newIdentityColumn(groups []*group, text func(g *group) (string, bool)) iden
 
 // fill returns the batch of the next rows, nil at the end.
 func (t *columnTable) fill(merged *merge, points []*timeseries.Points) arrow.RecordBatch {
-	t.ts, t.groups = t.ts[:0], t.groups[:0]
-	for len(t.ts) < batchRows && merged.next() {
+	t.groups = t.groups[:0]
+	for len(t.groups) < batchRows && merged.next() {
 		rows := points[merged.group]
-		t.ts = append(t.ts, arrow.Timestamp(rows.TS[merged.row]))
+		t.ts.Append(arrow.Timestamp(rows.TS[merged.row]))
 		t.groups = append(t.groups, int32(merged.group))
 		for i := range rows.Columns {
 			t.appendValue(i, &rows.Columns[i], merged.row)
 		}
 	}
-	if len(t.ts) == 0 {
+	if len(t.groups) == 0 {
 		return nil
 	}
-	columns := make([]arrow.Array, 0, len(t.schema.Fields()))
-	ts := array.NewTimestampBuilder(memory.DefaultAllocator, timestampType)
-	ts.AppendValues(t.ts, nil)
-	columns = append(columns, ts.NewArray())
+	columns := make([]arrow.Array, 0, t.schema.NumFields())
+	columns = append(columns, t.ts.NewArray())
 	for i := range t.identities {
 		columns = append(columns, t.identities[i].rows(t.groups))
 	}
-	for i := range t.values {
+	for i := range t.numbers {
 		columns = append(columns, t.numbers[i].NewArray())
-		if t.hasText {
+		if len(t.texts) > 0 {
 			columns = append(columns, t.texts[i].NewArray())
 		}
 	}
-	batch := array.NewRecordBatch(t.schema, columns, int64(len(t.ts)))
+	batch := array.NewRecordBatch(t.schema, columns, int64(len(t.groups)))
 	for _, column := range columns {
 		column.Release()
 	}
@@ -196,7 +190,7 @@ func (t *columnTable) appendValue(i int, column *timeseries.Column, row int) {
 	} else {
 		t.numbers[i].AppendNull()
 	}
-	if !t.hasText {
+	if len(t.texts) == 0 {
 		return
 	}
 	if column.Strings != nil && column.Strings[row] != nil {

@@ -152,7 +152,7 @@ func (r *run) selectGroups(ctx context.Context) error {
 // readExclusions determines which points of the series are excluded: those past their
 // retention, and those deleted.
 func (r *run) readExclusions(ctx context.Context, list []registry.Series) (err error) {
-	r.q.span.KeptFrom = keptFrom(list, r.receivedAt)
+	r.q.span.KeptFrom = registry.KeptFromEach(list, r.receivedAt)
 	r.q.span.Hidden, err = deleted.Exclusions(ctx, r.Series, r.workspace, list)
 	return err
 }

@@ -81,7 +81,7 @@ func (a *api) describeSeries(ctx context.Context, workspace uuid.UUID, list []re
 	if err != nil {
 		return nil, explainTimeout(err, a.QueryTimeout)
 	}
-	stats, err := a.Points.SeriesStats(ctx, numbers, texts, keptFrom(list, time.Now()), hidden)
+	stats, err := a.Points.SeriesStats(ctx, numbers, texts, registry.KeptFromEach(list, time.Now()), hidden)
 	if err != nil {
 		return nil, explainLimits(err, a.QueryTimeout)
 	}

@@ -1,7 +1,6 @@
 package otlp
 
 import (
-	"cmp"
 	"hash/maphash"
 	"slices"
 	"unicode/utf8"
@@ -231,7 +230,7 @@ func (p *Parser) join(a, b string) string {
 // checkTags sorts tags and returns the first rule that they break, and the tag that breaks it. count is the number of
 // tags of the series.
 func checkTags(tags []pointblock.Tag, count int) (why rejection.Reason, invalidTag string) {
-	slices.SortFunc(tags, func(a, b pointblock.Tag) int { return cmp.Compare(a.Key, b.Key) })
+	block.SortTags(tags)
 	for i := range tags {
 		if i > 0 && tags[i].Key == tags[i-1].Key {
 			return rejection.TagTwice, tags[i].Key

@@ -50,33 +50,6 @@ func BytesField(b []byte, i int) (from, end int) {
 	return from, from + int(n)
 }
 
-// SkipField skips the field at b[i], including its tag, and returns the index of its end,
-// or scan.Failed. It fails for groups, which are unused, and for tags that are longer than
-// necessary, because such a tag could be that of a known field.
-func SkipField(b []byte, i int) int {
-	start := i
-	tag, i := Uvarint(b, i)
-	if i == scan.Failed || tag < 1<<3 || tag > maxTag || i-start > 1 && b[i-1] == 0 {
-		return scan.Failed
-	}
-	switch tag & 7 {
-	case Varint:
-		_, i = Uvarint(b, i)
-	case Fixed64:
-		i += 8
-	case Bytes:
-		_, i = BytesField(b, i)
-	case Fixed32:
-		i += 4
-	default:
-		return scan.Failed
-	}
-	if i > len(b) {
-		return scan.Failed
-	}
-	return i
-}
-
 // Field is a field of a message.
 type Field struct {
 	Tag   uint64
@@ -84,7 +57,14 @@ type Field struct {
 	Bytes []byte // of a field of type Bytes
 }
 
-// Next returns the field at b[i] and the index of its end, or scan.Failed. It fails for the same fields as SkipField.
+// SkipField returns the index of the end of the field at b[i], or scan.Failed.
+func SkipField(b []byte, i int) int {
+	_, end := Next(b, i)
+	return end
+}
+
+// Next returns the field at b[i] and the index of its end, or scan.Failed. It fails for groups, which are unused, and
+// for tags that are longer than necessary, because such a tag could be that of a known field.
 func Next(b []byte, i int) (f Field, end int) {
 	start := i
 	if f.Tag, i = Uvarint(b, i); i == scan.Failed || f.Tag < 1<<3 || f.Tag > maxTag || i-start > 1 && b[i-1] == 0 {

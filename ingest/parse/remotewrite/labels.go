@@ -28,8 +28,9 @@ const defaultSource = "prometheus"
 // adjacent in a request.
 type lastSource struct {
 	job, instance string
-	source        int32
-	parsed        bool // the fields above are set
+	name          string
+	source        int32 // index in the batch
+	parsed        bool  // the fields above are set
 }
 
 // label returns the index of the block.Label for a label set of Prometheus. raw
@@ -94,10 +95,11 @@ func (p *Parser) readLabels(l *block.Label) bool {
 			}
 		}
 	}
-	sorted = p.addTarget(job, instance) && sorted
+	target := p.target(job, instance)
+	sorted = p.addTarget(job, instance, target.name) && sorted
 	p.checkLabels(l, sorted)
 	l.Tags = p.batch.Labels.CopyTags(p.tags)
-	l.Source = p.targetSource(job, instance)
+	l.Source = target.source
 	return true
 }
 
@@ -161,8 +163,8 @@ func refuseNotUTF8(l *block.Label, tags []pointblock.Tag) {
 // addTarget adds job and instance to the tags unless they can be read from the name of the source. It
 // reports whether it added none. So two label sets never are one series, and the labels can be answered
 // as they were written.
-func (p *Parser) addTarget(job, instance string) bool {
-	if parsedJob, parsedInstance := targetOf(sourceName(job, instance)); parsedJob == job && parsedInstance == instance {
+func (p *Parser) addTarget(job, instance, name string) bool {
+	if parsedJob, parsedInstance := targetOf(name); parsedJob == job && parsedInstance == instance {
 		return true
 	}
 	for _, tag := range []pointblock.Tag{{Key: jobLabel, Value: job}, {Key: instanceLabel, Value: instance}} {
@@ -210,28 +212,16 @@ func targetTags(name string) map[string]string {
 	return tags
 }
 
-// targetSource returns the index of the source named job/instance. If one of the two is
-// empty, the other is the name.
-func (p *Parser) targetSource(job, instance string) int32 {
+// target returns the source of a target.
+func (p *Parser) target(job, instance string) *lastSource {
 	last := &p.names
-	if last.parsed && last.job == job && last.instance == instance {
-		return last.source
+	if !last.parsed || last.job != job || last.instance != instance {
+		name := sourceName(job, instance)
+		*last = lastSource{
+			job: job, instance: instance, name: name, source: p.batch.Sources.InternName(name), parsed: true,
+		}
 	}
-	b := p.batch
-	name := defaultSource
-	switch {
-	case job != "" && instance != "":
-		from := len(b.Unescaped)
-		b.Unescaped = append(append(append(b.Unescaped, job...), '/'), instance...)
-		name = scan.View(b.Unescaped[from:])
-	case job != "":
-		name = job
-	case instance != "":
-		name = instance
-	}
-	source := b.Sources.InternName(name)
-	*last = lastSource{job: job, instance: instance, source: source, parsed: true}
-	return source
+	return last
 }
 
 // cacheSeries adds the series of a label to the cache.

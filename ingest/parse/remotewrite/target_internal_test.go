@@ -13,8 +13,8 @@ func TestTargetsAreReadBackFromTheirSources(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job, instance := label.Draw(t, "job"), label.Draw(t, "instance")
 		p := &Parser{}
-		p.addTarget(job, instance)
 		name := sourceName(job, instance)
+		p.addTarget(job, instance, name)
 		tags := targetTags(name)
 		require.Equal(t, len(tags) == 0, name == defaultSource, "only that source has no tags: %q", name)
 		if len(p.tags) > 0 { // they replace those of the source

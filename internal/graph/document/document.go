@@ -76,6 +76,14 @@ func MarkOf(n *graph.Node) *Mark {
 	return m
 }
 
+// OwnMark returns the mark of a document's own node, nil if the node is none.
+func OwnMark(n *graph.Node) *Mark {
+	if m := MarkOf(n); m != nil && m.Passage == nil {
+		return m
+	}
+	return nil
+}
+
 // parseMark returns nil if the value is not a mark.
 func parseMark(value jsontext.Value) *Mark {
 	var m Mark

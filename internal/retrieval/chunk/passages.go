@@ -1,5 +1,9 @@
 package chunk
 
+import (
+	"slices"
+)
+
 // Passage is a part of the text of a document, as long as a chunk or longer in very long documents.
 type Passage struct {
 	Text     string
@@ -57,13 +61,6 @@ func passageEnd(words []word, from, length int, breaks []int) int {
 
 // startsAt reports whether one of the breaks is between two offsets.
 func startsAt(from, to int, breaks []int) bool {
-	low, high := 0, len(breaks)
-	for low < high {
-		if middle := (low + high) / 2; breaks[middle] < from {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return low < len(breaks) && breaks[low] <= to
+	first, _ := slices.BinarySearch(breaks, from)
+	return first < len(breaks) && breaks[first] <= to
 }

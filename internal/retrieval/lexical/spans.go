@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -69,9 +70,7 @@ func spansFrom(text string, units []unit, from int) (spans []Span) {
 		}
 		spans = append(spans, span)
 	}
-	for i, j := 0, len(spans)-1; i < j; i, j = i+1, j-1 {
-		spans[i], spans[j] = spans[j], spans[i]
-	}
+	slices.Reverse(spans)
 	return spans
 }
 

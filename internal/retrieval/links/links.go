@@ -96,7 +96,7 @@ type Mention struct {
 	Weight float64
 }
 
-// Keys returns the keys of all spans that may be names.
+// Keys returns the keys of all spans that may be names, some of them several times.
 func Keys(spans [][]lexical.Span) []string {
 	var keys []string
 	for _, at := range spans {
@@ -106,8 +106,7 @@ func Keys(spans [][]lexical.Span) []string {
 			}
 		}
 	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	return keys
 }
 
 // Mentions returns the nodes that a text mentions, in order. Where several names are in the same place,

@@ -40,11 +40,16 @@ func (in *searchInput) body() map[string]any {
 func citeNode(item map[string]any) []citation { return nodeCitation(item["node"]) }
 
 func (c *client) search(ctx context.Context, in searchInput) (any, error) {
-	r, err := c.post(ctx, "/api/rag/search", in.body(), nil)
+	return c.find(ctx, "/api/rag/search", in.body(), in.Offset)
+}
+
+// find searches nodes.
+func (c *client) find(ctx context.Context, path string, body map[string]any, offset int) (any, error) {
+	r, err := c.post(ctx, path, body, nil)
 	if err != nil {
 		return nil, err
 	}
-	return listAnswer(r, in.Offset, citeNode)
+	return listAnswer(r, offset, citeNode)
 }
 
 var hybridTool = &mcp.Tool{
@@ -75,11 +80,7 @@ func (c *client) hybridSearch(ctx context.Context, in hybridInput) (any, error) 
 	if len(in.NodeIDs) > 0 {
 		body["nodeIds"] = in.NodeIDs
 	}
-	r, err := c.post(ctx, "/api/rag/hybrid-search", body, nil)
-	if err != nil {
-		return nil, err
-	}
-	return listAnswer(r, in.Offset, citeNode)
+	return c.find(ctx, "/api/rag/hybrid-search", body, in.Offset)
 }
 
 var nodeTool = &mcp.Tool{
@@ -151,11 +152,7 @@ func (c *client) neighbors(ctx context.Context, in neighborsInput) (any, error) 
 	setText(query, "direction", in.Direction)
 	addAll(query, "relationType", in.RelationTypes)
 	addAll(query, "entityType", in.EntityTypes)
-	r, err := c.get(ctx, "/api/queries/nodes/"+url.PathEscape(in.ID)+"/neighbors", query)
-	if err != nil {
-		return nil, err
-	}
-	return listAnswer(r, in.Offset, citeNode)
+	return c.list(ctx, "/api/queries/nodes/"+url.PathEscape(in.ID)+"/neighbors", query, in.Offset, citeNode)
 }
 
 var historyTool = &mcp.Tool{
@@ -172,15 +169,11 @@ type historyInput struct {
 func (c *client) history(ctx context.Context, in historyInput) (any, error) {
 	query := pageQuery(in.Limit, in.Offset)
 	setText(query, "nodeId", in.NodeID)
-	r, err := c.get(ctx, "/api/queries/history", query)
-	if err != nil {
-		return nil, err
-	}
 	cite := func(map[string]any) []citation { return nil }
 	if in.NodeID != "" {
 		cite = func(map[string]any) []citation { return []citation{{ID: in.NodeID, URI: nodeURI + in.NodeID}} }
 	}
-	return listAnswer(r, in.Offset, cite)
+	return c.list(ctx, "/api/queries/history", query, in.Offset, cite)
 }
 
 var commandTool = &mcp.Tool{
@@ -223,6 +216,17 @@ func (c *client) execute(ctx context.Context, in commandInput) (any, error) {
 	a.Citations = nodeCitation(data["node"])
 	a.Result, a.Cut, err = encodeItem(data, "result")
 	return a, err
+}
+
+// list reads a page of a list.
+func (c *client) list(
+	ctx context.Context, path string, query url.Values, offset int, cite func(item map[string]any) []citation,
+) (any, error) {
+	r, err := c.get(ctx, path, query)
+	if err != nil {
+		return nil, err
+	}
+	return listAnswer(r, offset, cite)
 }
 
 // pageQuery returns the parameters of a page of a list.

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -27,21 +28,13 @@ type selector struct {
 	Tags      map[string]string `json:"tags,omitempty" jsonschema:"only series with these tags"`
 }
 
-func (s *selector) set(query map[string][]string) {
-	if len(s.SourceIDs) > 0 {
-		query["sourceId"] = s.SourceIDs
-	}
-	if s.Source != "" {
-		query["source"] = []string{s.Source}
-	}
-	if s.NodeID != "" {
-		query["nodeId"] = []string{s.NodeID}
-	}
-	if len(s.Metrics) > 0 {
-		query["metric"] = s.Metrics
-	}
+func (s *selector) set(query url.Values) {
+	addAll(query, "sourceId", s.SourceIDs)
+	setText(query, "source", s.Source)
+	setText(query, "nodeId", s.NodeID)
+	addAll(query, "metric", s.Metrics)
 	for key, value := range s.Tags {
-		query["tag."+key] = []string{value}
+		query.Set("tag."+key, value)
 	}
 }
 
@@ -60,11 +53,7 @@ type seriesInput struct {
 func (c *client) series(ctx context.Context, in seriesInput) (any, error) {
 	query := pageQuery(in.Limit, in.Offset)
 	in.set(query)
-	r, err := c.get(ctx, "/api/live-data/series", query)
-	if err != nil {
-		return nil, err
-	}
-	return listAnswer(r, in.Offset, sourceCitation)
+	return c.list(ctx, "/api/live-data/series", query, in.Offset, sourceCitation)
 }
 
 var queryTool = &mcp.Tool{
@@ -88,7 +77,7 @@ type queryInput struct {
 	Offset      int      `json:"offset,omitempty" jsonschema:"number of series to skip"`
 }
 
-func (in *queryInput) parameters() map[string][]string {
+func (in *queryInput) parameters() url.Values {
 	query := pageQuery(orDefault(in.Limit, defaultQuerySeries, maxQuerySeries), in.Offset)
 	in.set(query)
 	setText(query, "from", in.From)

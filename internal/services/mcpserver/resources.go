@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/truncate"
 )
 
@@ -32,9 +33,6 @@ const (
 	maxSchemaSources = 100
 	maxMetrics       = 20 // of a source
 )
-
-// entityTypes are the types of nodes.
-var entityTypes = []string{"concept", "object", "process", "actor"}
 
 func (c *client) addNodeResource(server *mcp.Server) {
 	server.AddResourceTemplate(&mcp.ResourceTemplate{
@@ -109,7 +107,7 @@ func (c *client) addGraphSchema(server *mcp.Server, nodes, edges bool) {
 }
 
 func (c *client) entityTypes(ctx context.Context) (list []typeCount, err error) {
-	for _, entityType := range entityTypes {
+	for _, entityType := range graph.EntityTypes() {
 		count, _, err := c.total(ctx, "/api/queries/nodes", url.Values{"entityType": {entityType}})
 		if err != nil {
 			return nil, err

@@ -163,13 +163,8 @@ func (q *querier) rawQuery(
 	for i, s := range list {
 		registered[i] = s.registered
 		query.Numbers = append(query.Numbers, s.registered.ID)
-		if days := s.registered.RetentionDays; days != nil {
-			if query.Range.KeptFrom == nil {
-				query.Range.KeptFrom = timeseries.KeptFrom{}
-			}
-			query.Range.KeptFrom[s.registered.ID] = registry.KeptFrom(q.now, *days)
-		}
 	}
+	query.Range.KeptFrom = registry.KeptFromEach(registered, q.now)
 	slices.Sort(query.Numbers)
 	query.Range.Hidden, err = q.store.Exclusions(ctx, q.workspace, registered)
 	if err != nil {

@@ -23,6 +23,21 @@ func KeptFrom(now time.Time, days int32) int64 {
 	return now.Add(-time.Duration(min(max(days, 0), MaxRetentionDays)) * day).UnixMicro()
 }
 
+// KeptFromEach returns KeptFrom of each series with a retention by its id, nil if there are none.
+func KeptFromEach(list []Series, now time.Time) (kept map[uint64]int64) {
+	for i := range list {
+		days := list[i].RetentionDays
+		if days == nil {
+			continue
+		}
+		if kept == nil {
+			kept = map[uint64]int64{}
+		}
+		kept[list[i].ID] = KeptFrom(now, *days)
+	}
+	return kept
+}
+
 // Retention returns the retention of a workspace's points in days (nil: unlimited), and
 // the retention of those of its sources that have their own. The shorter one applies.
 func (db *Store) Retention(ctx context.Context, workspace uuid.UUID) (

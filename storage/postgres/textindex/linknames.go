@@ -104,8 +104,7 @@ const (
 	queueLinkNodes = `INSERT INTO link_nodes AS l (workspace_id, node_id)
 		SELECT t.workspace_id, t.id FROM unnest($1::uuid[], $2::uuid[], $3::boolean[]) AS t (workspace_id, id, is_document)
 		JOIN workspaces w ON w.id = t.workspace_id AND (w.links = 'all' OR w.links = 'documents' AND t.is_document)
-		ORDER BY 1, 2
-		ON CONFLICT (workspace_id, node_id) DO UPDATE SET revision = l.revision + 1, attempts = 0, due_at = now()`
+		ORDER BY 1, 2 ` + orQueueAgain
 )
 
 // queueLinks queues the statements of the tables of links.

@@ -39,6 +39,10 @@ const selectMentioning = `SELECT p.node_id FROM lexical_postings p WHERE p.works
 		SELECT FROM lexical_postings q WHERE q.workspace_id = $1 AND q.term = t.term AND q.node_id = p.node_id))
 	LIMIT $4`
 
+// orQueueAgain ends an insert into link_nodes AS l. A node that is being compared is then compared again.
+const orQueueAgain = `ON CONFLICT (workspace_id, node_id)
+	DO UPDATE SET revision = l.revision + 1, attempts = 0, due_at = now()`
+
 // queueMentioning queues nodes whose links are enabled. All statements lock the rows of the queue in
 // one order, to avoid deadlocks.
 const queueMentioning = `INSERT INTO link_nodes AS l (workspace_id, node_id)
@@ -46,8 +50,7 @@ const queueMentioning = `INSERT INTO link_nodes AS l (workspace_id, node_id)
 	JOIN nodes n ON n.workspace_id = t.workspace_id AND n.id = t.id AND NOT n.deleted
 	JOIN workspaces w ON w.id = t.workspace_id AND (w.links = 'all' OR w.links = 'documents'
 		AND n.properties -> 'document' ->> 'externalId' IS NOT NULL)
-	ORDER BY 1, 2
-	ON CONFLICT (workspace_id, node_id) DO UPDATE SET revision = l.revision + 1, attempts = 0, due_at = now()`
+	ORDER BY 1, 2 ` + orQueueAgain
 
 // ExpandLinkKeys takes up to limit names that nodes got or lost, queues the nodes whose texts contain
 // them, and returns the number of names.
@@ -255,9 +258,7 @@ func (db *Store) SetLinkMode(ctx context.Context, workspace uuid.UUID, mode Link
 				workspace).Scan(&known)
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO link_nodes AS l (workspace_id, node_id)
-			SELECT workspace_id, id FROM nodes WHERE workspace_id = $1 AND NOT deleted ORDER BY 1, 2
-			ON CONFLICT (workspace_id, node_id) DO UPDATE SET revision = l.revision + 1, attempts = 0, due_at = now()`,
-			workspace)
+			SELECT workspace_id, id FROM nodes WHERE workspace_id = $1 AND NOT deleted ORDER BY 1, 2 `+orQueueAgain, workspace)
 		return err
 	})
 	return known, postgres.Classify(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/document"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/plural"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/internal/retrieval/extract"
 )
 
@@ -217,10 +218,8 @@ func (i *documentImport) try(ctx context.Context) (answer, error) {
 		if !passing || time.Now().After(deadline) {
 			return got, err
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, importRetryPause) {
 			return got, ctx.Err()
-		case <-time.After(importRetryPause):
 		}
 	}
 }
