@@ -97,6 +97,14 @@ chromium:
 		{ apt-get install -y -qq --no-install-recommends chromium-headless-shell fonts-dejavu-core || \
 		apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } >/dev/null; } || true
 
+# The MQTT broker of test/mqtt.
+.PHONY: mosquitto
+mosquitto:
+	@command -v mosquitto /usr/sbin/mosquitto >/dev/null && command -v mosquitto_pub >/dev/null || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		echo "installing Mosquitto" && apt-get update -qq && export DEBIAN_FRONTEND=noninteractive && \
+		apt-get install -y -qq --no-install-recommends mosquitto mosquitto-clients >/dev/null; } || true
+
 .PHONY: browser
 browser: export LIVEGRAPH_TEST = all
 browser: build chromium $(BROWSER_DEPS) ## the tests of the administration page in Chromium
@@ -104,7 +112,7 @@ browser: build chromium $(BROWSER_DEPS) ## the tests of the administration page 
 
 .PHONY: test
 test: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
-test: build chromium $(BROWSER_DEPS) $(TOOLS)/golangci-lint ## set up, check and test everything on the embedded engines
+test: build chromium mosquitto $(BROWSER_DEPS) $(TOOLS)/golangci-lint ## set up, check and test everything on the embedded engines
 	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
 	@test/stages.sh short
@@ -112,14 +120,14 @@ test: build chromium $(BROWSER_DEPS) $(TOOLS)/golangci-lint ## set up, check and
 
 .PHONY: test-all
 test-all: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
-test-all: build chromium $(BROWSER_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(TOOLS)/golangci-lint ## make test in its long form, on Apache Kafka as well, and with the clients and servers of other projects
+test-all: build chromium mosquitto $(BROWSER_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(TOOLS)/golangci-lint ## make test in its long form, on Apache Kafka as well, and with the clients and servers of other projects
 	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
 	@test/stages.sh all
 	@$(not-run)
 
 not-run = if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); \
-	echo "Install what is missing (Java 17 and Maven for Apache Kafka, Chromium for the page) to run them too."; fi >&2
+	echo "Install what is missing (Java 17 and Maven for Apache Kafka, Chromium for the page, Mosquitto for MQTT) to run them too."; fi >&2
 
 .PHONY: test-milvus
 test-milvus: ## the tests of the vector store on Milvus standalone (make test runs them on milvus-lite)

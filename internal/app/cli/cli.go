@@ -52,6 +52,7 @@ type CLI struct {
 	Search     tenant.SearchCmd    `cmd:"" help:"Find nodes of a workspace by words and meaning, with --hybrid also by the graph."`
 	Index      tenant.IndexCmd     `cmd:"" help:"Show the status of a workspace's search index."`
 	MCP        MCPCmd              `cmd:"" name:"mcp" help:"Offer a workspace to a language model by the Model Context Protocol, on stdin and stdout."`
+	MQTT       MQTTCmd             `cmd:"" name:"mqtt" help:"Subscribe to MQTT brokers and send their messages to a workspace as points."`
 	Audit      AuditCmd            `cmd:"" help:"Show the API requests of all workspaces from the audit log, filtered, as a table, CSV or JSON."`
 	Topics     TopicsCmd           `cmd:"" help:"List the topics with their partitions, offsets and lag, and the brokers' addresses."`
 	Replay     ReplayCmd           `cmd:"" help:"Make a built-in consumer read a part of its topic again; list, show and cancel replays."`

@@ -188,6 +188,11 @@ func (c *Client) IngestBody(ctx context.Context, media string, body []byte) (Rec
 	return c.ingestCall(ctx, call{body: body, media: media, uncompressed: true})
 }
 
+// IngestLines sends points in line protocol, with times in nanoseconds. Their sources are created if they do not exist.
+func (c *Client) IngestLines(ctx context.Context, lines []byte) (Receipt, error) {
+	return c.ingestCall(ctx, call{body: lines, media: "text/plain"})
+}
+
 func (c *Client) ingestCall(ctx context.Context, request call) (Receipt, error) {
 	request.method, request.path = http.MethodPost, ingestPath
 	answer, err := do[Receipt](ctx, c, request)
