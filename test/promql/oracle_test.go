@@ -90,6 +90,15 @@ func (q queries) vector(depth int) string {
 	return q.selector()
 }
 
+// ordered returns an instant vector whose series have the order of the storage. It decides which of equal values topk
+// selects. The engine orders the results of operators and of most functions by chance.
+func (q queries) ordered() string {
+	if q.IntN(2) == 0 {
+		return q.selector()
+	}
+	return q.of(rangeFunctions) + "(" + q.of(selectors) + "[" + q.of(windows) + "]" + q.of(modifiers) + ")"
+}
+
 // parameterized returns a function or an aggregation with a parameter.
 func (q queries) parameterized(depth int) string {
 	switch q.IntN(9) {
@@ -98,7 +107,7 @@ func (q queries) parameterized(depth int) string {
 	case 1:
 		return fmt.Sprintf("predict_linear(%s, %d)", q.window(), q.IntN(4000))
 	case 2:
-		return fmt.Sprintf("topk %s (%d, %s)", q.of(groupings), q.IntN(5), q.vector(depth-1))
+		return fmt.Sprintf("topk %s (%d, %s)", q.of(groupings), q.IntN(5), q.ordered())
 	case 3:
 		return fmt.Sprintf("quantile %s (0.%d, %s)", q.of(groupings), q.IntN(10), q.vector(depth-1))
 	case 4:
