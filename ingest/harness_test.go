@@ -177,10 +177,14 @@ func (p *fakeStores) written(t require.TestingT) map[string]any {
 			require.Equal(t, id.Fingerprint(&[16]byte{1, 2, 3}), s.Fingerprint)
 			numbers, texts := s.AppendValues(nil), s.AppendStrings(nil)
 			for j, ts := range s.AppendTimestamps(nil) {
-				if s.Kind == pointblock.KindNumber {
-					points[pointName(id.Source, id.Metric, id.Tags, ts)+" n"] = numbers[j]
-				} else {
-					points[pointName(id.Source, id.Metric, id.Tags, ts)+" s"] = texts[j]
+				name := pointName(id.Source, id.Metric, id.Tags, ts)
+				switch s.Kind {
+				case pointblock.KindNumber:
+					points[name+" n"] = numbers[j]
+				case pointblock.KindString:
+					points[name+" s"] = texts[j]
+				default:
+					points[name+" special"] = texts[j]
 				}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -113,9 +114,7 @@ func (r *promReference) series(b []byte) bool {
 			}) {
 				return false
 			}
-			if bits != remotewrite.StaleMarker {
-				samples = append(samples, promSample{ms: int64(ms), value: math.Float64frombits(bits)})
-			}
+			samples = append(samples, promSample{ms: int64(ms), value: math.Float64frombits(bits)})
 		case 4:
 			histograms++
 		}
@@ -128,12 +127,20 @@ func (r *promReference) series(b []byte) bool {
 	source, name, ok := promIdentity(labels)
 	latest := received.UnixMicro() + scan.DayUS
 	for _, s := range samples {
-		if !ok || s.ms < 0 || s.ms > latest/1000 || math.IsNaN(s.value) || math.IsInf(s.value, 0) {
+		if !ok || s.ms < 0 || s.ms > latest/1000 {
 			r.rejected++
 			continue
 		}
 		r.accepted++
-		r.points[pointName(source, name.Metric, name.Tags, s.ms*1000)+" n"] = s.value
+		series := pointName(source, name.Metric, name.Tags, s.ms*1000)
+		switch {
+		case math.Float64bits(s.value) == remotewrite.StaleMarker:
+			r.points[series+" special"] = "stale"
+		case math.IsNaN(s.value), math.IsInf(s.value, 0):
+			r.points[series+" special"] = strconv.FormatFloat(s.value, 'g', -1, 64)
+		default:
+			r.points[series+" n"] = s.value
+		}
 	}
 	return true
 }

@@ -112,7 +112,18 @@ func TestSamplesOfPrometheusAreTaken(t *testing.T) {
 			in("node/a:1", fmt.Sprintf(`"up"{} %d n`, received.AddDate(-10, 0, 0).UnixMilli()*1000)): 1.0,
 		}},
 		"stale marker": {
-			promWrite(plain().Sample(1, 1).Sample(2, stale)), map[string]any{in("node/a:1", `"up"{} 1000 n`): 1.0},
+			promWrite(plain().Sample(1, 1).Sample(2, stale)), map[string]any{
+				in("node/a:1", `"up"{} 1000 n`): 1.0, in("node/a:1", `"up"{} 2000 special`): "stale",
+			},
+		},
+		"NaN and infinities": {
+			promWrite(plain().Sample(1, math.NaN()).Sample(2, math.Inf(1)).Sample(3, 3).Sample(4, math.Inf(-1)).
+				Sample(5, math.Float64frombits(0xfff8000000000000)), plain().Sample(6, math.NaN())),
+			map[string]any{
+				in("node/a:1", `"up"{} 1000 special`): "NaN", in("node/a:1", `"up"{} 2000 special`): "+Inf",
+				in("node/a:1", `"up"{} 3000 n`): 3.0, in("node/a:1", `"up"{} 4000 special`): "-Inf",
+				in("node/a:1", `"up"{} 5000 special`): "NaN", in("node/a:1", `"up"{} 6000 special`): "NaN",
+			},
 		},
 		"exemplars": {
 			promWrite(plain().Sample(1, 1).Bytes(3, message{}.Double(2, 1))),
@@ -128,8 +139,10 @@ func TestSamplesOfPrometheusAreTaken(t *testing.T) {
 		},
 		"nothing":       {promWrite(), map[string]any{}},
 		"metadata only": {string(message{}.Bytes(3, message{}.Varint(1, 1).Text(2, "up"))), map[string]any{}},
-		"stale only":    {promWrite(plain().Sample(1, stale)), map[string]any{}},
-		"no samples":    {promWrite(plain(), message{}), map[string]any{}},
+		"stale only": {
+			promWrite(plain().Sample(1, stale)), map[string]any{in("node/a:1", `"up"{} 1000 special`): "stale"},
+		},
+		"no samples": {promWrite(plain(), message{}), map[string]any{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, result, err := acceptAs(t, RemoteWrite, c.body)
@@ -153,21 +166,13 @@ func TestSamplesThatBreakARuleAreRejected(t *testing.T) {
 		why    rejection.Reason
 		n      int
 	}{
-		"NaN": {
-			plain().Sample(1, 1).Sample(2, math.NaN()).Sample(3, math.NaN()), "timeseries[1].samples[1].value",
-			rejection.ValueNotFinite,
-			2,
-		},
-		"infinite": {
-			plain().Sample(1, math.Inf(1)).Sample(2, math.Inf(-1)), "timeseries[1].samples[0].value", rejection.ValueNotFinite,
-			2,
-		},
 		"after stale markers": {
-			plain().Sample(1, stale).Sample(2, 1).Sample(3, stale).Sample(4, stale).Sample(5, math.Inf(1)),
-			"timeseries[1].samples[4].value", rejection.ValueNotFinite, 1,
+			plain().Sample(1, stale).Sample(2, 1).Sample(3, stale).Sample(4, stale).Sample(-5, math.Inf(1)),
+			"timeseries[1].samples[4].timestamp", rejection.TimeEarly, 1,
 		},
-		"before 1970": {plain().Sample(-1, 1), "timeseries[1].samples[0].timestamp", rejection.TimeEarly, 1},
-		"long before": {plain().Sample(math.MinInt64, 1), "timeseries[1].samples[0].timestamp", rejection.TimeEarly, 1},
+		"a stale marker before 1970": {plain().Sample(-1, stale), "timeseries[1].samples[0].timestamp", rejection.TimeEarly, 1},
+		"before 1970":                {plain().Sample(-1, 1), "timeseries[1].samples[0].timestamp", rejection.TimeEarly, 1},
+		"long before":                {plain().Sample(math.MinInt64, 1), "timeseries[1].samples[0].timestamp", rejection.TimeEarly, 1},
 		"a day ahead": {
 			plain().Sample(received.UnixMilli()+86_400_001, 1), "timeseries[1].samples[0].timestamp", rejection.TimeLate, 1,
 		},
@@ -309,10 +314,6 @@ func TestARemoteWriteIsBounded(t *testing.T) {
 	}
 	_, err := p.pipeline(Limits{MaxPoints: 11}).Accept(t.Context(), RemoteWrite, request(promWrite(eleven)))
 	require.NoError(t, err)
-	_, err = p.pipeline(Limits{MaxPoints: 10}).Accept(t.Context(), RemoteWrite, request(promWrite(
-		plain().Sample(1, stale), eleven[:len(eleven)-len(message{}.Sample(0, 1))],
-	)))
-	require.NoError(t, err, "stale markers do not count")
 }
 
 func TestSourcesOfPrometheusAreMadeForGoodSamplesOnly(t *testing.T) {
@@ -320,9 +321,9 @@ func TestSourcesOfPrometheusAreMadeForGoodSamplesOnly(t *testing.T) {
 		return promwrite.Labels("__name__", "up", "instance", instance, "job", job)
 	}
 	p, result, err := acceptAs(t, RemoteWrite, promWrite(
-		target("a", "1").Sample(1, 1), target("b", "2").Sample(1, math.NaN()), target("c", "3").Sample(1, stale),
+		target("a", "1").Sample(1, 1), target("b", "2").Sample(-1, 1), target("c", "3").Sample(1, stale),
 		target("a", "1").Sample(2, 1), target("d", "4").Sample(1, 1)))
 	require.NoError(t, err)
-	require.Equal(t, []int{3, 1}, []int{result.Accepted, result.Rejected})
-	require.Equal(t, []string{"a/1", "d/4"}, p.created)
+	require.Equal(t, []int{4, 1}, []int{result.Accepted, result.Rejected})
+	require.Equal(t, []string{"a/1", "c/3", "d/4"}, p.created)
 }

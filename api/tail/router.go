@@ -277,7 +277,8 @@ func (r *router) match(a *subscriptions, span *pointblock.Span) *match {
 		return m
 	}
 	m, label, tags := noMatch, a.labels[span.Source], span.Tags()
-	if label != nil && !label.Deleted { // points of a deleted source are ignored
+	// Points of a deleted source are ignored, and values that only PromQL has.
+	if label != nil && !label.Deleted && span.Kind != pointblock.KindSpecial {
 		var streams []*subscriber
 		for _, s := range a.streams {
 			sel := &s.selector

@@ -136,7 +136,7 @@ func (b *batch) use(s *sorter, id sourceID) *sourceUse {
 func (s *sorter) add(rec *record, span *pointblock.Span, use *sourceUse) {
 	next := batchSpan{
 		series: span.SeriesID, span: span, rec: rec, first: span.FirstUS, last: span.LastUS,
-		source: int32(len(s.sources) - 1), strings: span.Kind == pointblock.KindString,
+		source: int32(len(s.sources) - 1), strings: span.Kind != pointblock.KindNumber,
 	}
 	if use.tombstones != nil {
 		all, some := use.tombstones.forMetric(span.Metric()).Cover(span.FirstUS, span.LastUS, rec.version)

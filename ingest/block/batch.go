@@ -30,8 +30,9 @@ type Batch struct {
 
 	Numbers Column[float64]
 	Strings Column[string]
-	runs    []run   // runs of the columns, for points that came as columns
-	Oldest  []int64 // by source, the oldest timestamp within its retention
+	Texts   pointblock.Kind // the kind of Strings
+	runs    []run           // runs of the columns, for points that came as columns
+	Oldest  []int64         // by source, the oldest timestamp within its retention
 
 	Unescaped []byte // strings that are not contiguous in the body, such as those with escapes
 	Output    output
@@ -69,7 +70,7 @@ func NewBatch(cache *LabelCache) *Batch {
 
 // Begin prepares the batch for a request.
 func (b *Batch) Begin(workspace uuid.UUID, receivedAt time.Time, body []byte) {
-	b.Workspace, b.Body = workspace, body
+	b.Workspace, b.Body, b.Texts = workspace, body, pointblock.KindString
 	b.ReceivedUS = receivedAt.UnixMicro()
 	b.LatestUS = b.ReceivedUS + maxAhead.Microseconds()
 }

@@ -19,7 +19,7 @@ func (b *Batch) Encode() (points int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	stringPoints, err := encodeKind(b, pointblock.KindString, &b.Strings, &o.strings, b.appendStrings)
+	stringPoints, err := encodeKind(b, b.Texts, &b.Strings, &o.strings, b.appendStrings)
 	if err != nil {
 		return 0, err
 	}

@@ -10,7 +10,7 @@ import (
 // Expire rejects the points that are older than the oldest time of their source.
 func (b *Batch) Expire() {
 	expire(b, pointblock.KindNumber, &b.Numbers)
-	expire(b, pointblock.KindString, &b.Strings)
+	expire(b, b.Texts, &b.Strings)
 }
 
 // expire removes expired points from a column.

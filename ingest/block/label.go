@@ -13,6 +13,9 @@ const (
 	tagBytes   = 32
 )
 
+// kinds is the number of kinds of values.
+const kinds = pointblock.KindSpecial
+
 // Tokens are the bytes of the body that identify the series of a row or series object. A token is empty if the
 // request's default applies.
 type Tokens struct {
@@ -43,9 +46,9 @@ type Label struct {
 	interned   bool             // seriesIndex of numbers is set; the label is not in the hash table
 
 	// Indexed by kind minus one.
-	Count       [2]int32 // number of points
-	First       [2]int32 // index of the first row or series that has a point
-	seriesIndex [2]int32
+	Count       [kinds]int32 // number of points
+	First       [kinds]int32 // index of the first row or series that has a point
+	seriesIndex [kinds]int32
 }
 
 // Refuse sets the rule that the label breaks and the invalid tag. If a rule is set already, it does nothing.

@@ -62,7 +62,7 @@ func (b *Batch) AddRun(n *Notes, index, from int, labelIndex int32) {
 	}
 	if to := len(b.Strings.Times); to > stringsFrom {
 		b.appendRun(l, &run{
-			label: labelIndex, kind: pointblock.KindString, from: int32(stringsFrom), to: int32(to), index: int32(index),
+			label: labelIndex, kind: b.Texts, from: int32(stringsFrom), to: int32(to), index: int32(index),
 			filtered: filtered,
 		})
 	}

@@ -101,7 +101,7 @@ func (s *sourceSet) internKnown(name string, position *atomic.Int32) int32 {
 // MarkUsed marks the sources that have points that are not rejected. No other sources are created.
 func (b *Batch) MarkUsed() {
 	for i := range b.Labels.List {
-		if l := &b.Labels.List[i]; l.Count[0]+l.Count[1] > 0 {
+		if l := &b.Labels.List[i]; l.Count != [kinds]int32{} {
 			b.Sources.List[l.Source].Used = true
 		}
 	}

@@ -50,7 +50,7 @@ func (r *Resolver) Sources(ctx context.Context, b *block.Batch, create bool) err
 		for kind, n := range l.Count {
 			b.Reject(why, int(l.First[kind]), rejection.NoPosition, int(n), l)
 		}
-		l.Count = [2]int32{}
+		clear(l.Count[:])
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 // checkIdentity validates the series' kind, metric and tags.
 func (s *Span) checkIdentity(kind uint64) error {
-	if kind != uint64(KindNumber) && kind != uint64(KindString) {
+	if kind < uint64(KindNumber) || kind > uint64(KindSpecial) {
 		return fmt.Errorf("kind %d is unknown", kind)
 	}
 	s.Kind = Kind(kind)
@@ -37,7 +37,7 @@ func (s *Span) checkPoints() error {
 	if err := s.checkTimes(); err != nil {
 		return err
 	}
-	if s.Kind == KindString {
+	if s.Kind != KindNumber {
 		return s.checkStrings()
 	}
 	if s.strings.size > 0 {

@@ -44,7 +44,9 @@ func drawIdentity(t *rapid.T, workspace, source uuid.UUID) pointblock.Identity {
 		Workspace: workspace,
 		Source:    source,
 		Metric:    rapid.StringOfN(rapid.Rune(), 1, 20, -1).Draw(t, "metric"),
-		Kind:      rapid.SampledFrom([]pointblock.Kind{pointblock.KindNumber, pointblock.KindString}).Draw(t, "kind"),
+		Kind: rapid.SampledFrom([]pointblock.Kind{
+			pointblock.KindNumber, pointblock.KindString, pointblock.KindSpecial,
+		}).Draw(t, "kind"),
 	}
 	for key, value := range rapid.MapOfN(stringValues, stringValues, 0, 5).Draw(t, "tags") {
 		id.Tags = append(id.Tags, pointblock.Tag{Key: key, Value: value})

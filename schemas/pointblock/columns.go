@@ -36,7 +36,7 @@ func (s *Span) AppendValues(dst []float64) []float64 {
 	return dst
 }
 
-// AppendStrings appends the strings of a span of KindString to dst. Spans of other kinds have none.
+// AppendStrings appends the texts of a span to dst. Spans of KindNumber have none.
 func (s *Span) AppendStrings(dst []string) []string {
 	for b := s.content.bytes(s.strings); len(b) > 0; {
 		_, value, _, rest, err := nextField(b)

@@ -59,7 +59,7 @@ type Span struct {
 	tags        piece  // encoded fields
 	deltas      piece  // packed varints
 	values      piece  // packed doubles of a KindNumber, or zigzag varints if decimal is set
-	strings     piece  // encoded fields with the strings of a KindString
+	strings     piece  // encoded fields with the texts of the other kinds
 	unit        uint32 // unit of the deltas in microseconds, at least 1
 	Kind        Kind
 	decimal     bool  // values are integers, see checkDecimals

@@ -102,7 +102,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"short source":        {func(s *eventsv1.Series) { s.SourceId = s.SourceId[:15] }, "source id has 15 bytes"},
 		"no metric":           {func(s *eventsv1.Series) { s.Metric = "" }, "metric is missing"},
 		"no kind":             {func(s *eventsv1.Series) { s.Kind = 0 }, "kind 0 is unknown"},
-		"kind of the future":  {func(s *eventsv1.Series) { s.Kind = 3 }, "kind 3 is unknown"},
+		"kind of the future":  {func(s *eventsv1.Series) { s.Kind = 4 }, "kind 4 is unknown"},
 		"kind with high bits": {func(s *eventsv1.Series) { s.Kind = -1 }, "is unknown"},
 		"tags out of order":   {func(s *eventsv1.Series) { s.Tags[0].Key = "z" }, "tags[1]: keys are not sorted"},
 		"tags twice":          {func(s *eventsv1.Series) { s.Tags[0].Key = "b" }, "tags[1]: keys are not sorted"},

@@ -125,7 +125,7 @@ func (e *Encoder) AppendNumbersWithHeader(series []byte, source uuid.UUID, ts []
 	return e.appendNumbers(source, ts, values)
 }
 
-// AppendStrings appends points of a series of KindString like AppendNumbers.
+// AppendStrings appends points of a series of texts like AppendNumbers.
 func (e *Encoder) AppendStrings(ref SeriesRef, id *Identity, ts []int64, values []string) error {
 	e.series = appendIdentity(e.series[:0], ref, id)
 	if !increasing(ts) {

@@ -18,10 +18,21 @@ import "github.com/google/uuid"
 // proto enum.
 type Kind uint8
 
-// Kinds of values. Booleans are numbers, 0 and 1.
+// Kinds of values. Booleans are numbers, 0 and 1. Values of Prometheus that are not finite are texts of
+// KindSpecial, beside the series of numbers with the same source, metric and tags, so that readers of
+// numbers never see them.
 const (
-	KindNumber Kind = 1
-	KindString Kind = 2
+	KindNumber  Kind = 1
+	KindString  Kind = 2
+	KindSpecial Kind = 3
+)
+
+// The values of series of KindSpecial. Stale marks the end of a series.
+const (
+	SpecialNaN      = "NaN"
+	SpecialInf      = "+Inf"
+	SpecialMinusInf = "-Inf"
+	SpecialStale    = "stale"
 )
 
 // MaxRecordBytes is the maximum size of a record's value that the Encoder creates: 1 MiB minus 4 KiB

@@ -67,6 +67,8 @@ type seriesKey struct {
 	metric string
 	tags   map[string]string
 	text   bool
+	// special is set for a series of values that only PromQL reads.
+	special bool
 }
 
 // register registers the series, as an ingest would, and returns its id.
@@ -75,8 +77,11 @@ func (l *live) register(t testing.TB, workspace uuid.UUID, key seriesKey) uint64
 	ident := pointblock.Identity{
 		Workspace: workspace, Source: uuid.MustParse(key.source), Metric: key.metric, Kind: pointblock.KindNumber,
 	}
-	if key.text {
+	switch {
+	case key.text:
 		ident.Kind = pointblock.KindString
+	case key.special:
+		ident.Kind = pointblock.KindSpecial
 	}
 	for _, name := range sortedKeys(key.tags) {
 		ident.Tags = append(ident.Tags, pointblock.Tag{Key: name, Value: key.tags[name]})

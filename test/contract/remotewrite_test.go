@@ -84,6 +84,8 @@ func TestRemoteWritesReachTheLog(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		names["node/a:1"] + " up [{zone b}] 2026-03-01T00:00:00Z=1",
 		names["node/a:1"] + " up [{zone b}] 2026-03-01T00:00:00.001Z=1",
+		names["node/a:1"] + ` up [{zone b}] 2026-03-01T00:00:01Z="stale"`,
+		names["node/a:1"] + ` up [{zone b}] 2026-03-01T00:00:01Z="stale"`,
 		names["node/b:1"] + " up [] 2026-03-01T00:00:00Z=0.5", names["node/b:1"] + " up [] 2026-03-01T00:00:00.001Z=0.5",
 	}, readPointsLog(t, l.broker))
 }
@@ -93,8 +95,7 @@ func TestRemoteWritesWithNothingToStoreAreTaken(t *testing.T) {
 	l := startLiveWithLog(t)
 	metadata := promwrite.Message{}.Bytes(3, promwrite.Message{}.Varint(1, 1).Text(2, "up").Text(4, "help"))
 	for _, path := range remoteWritePaths {
-		stale := encodeWrite(upSeries("a:1").Sample(marchFirst, promwrite.Stale()))
-		for _, body := range [][]byte{encodeWrite(), snappy.Encode(nil, metadata), stale} {
+		for _, body := range [][]byte{encodeWrite(), snappy.Encode(nil, metadata)} {
 			require.Equal(t, http.StatusNoContent, l.remoteWrite(t, path, body, nil).Status)
 		}
 	}
@@ -105,12 +106,12 @@ func TestRemoteWritesWithNothingToStoreAreTaken(t *testing.T) {
 func TestGoodSamplesOfARemoteWriteAreKept(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
-	partly := encodeWrite(upSeries("a:1").Sample(marchFirst, 1).Sample(marchFirst+1, math.NaN()),
+	partly := encodeWrite(upSeries("a:1").Sample(marchFirst, 1).Sample(-1, math.NaN()),
 		promwrite.Labels("job", "node").Sample(marchFirst, 1),
 		upSeries("a:1").Sample(time.Now().Add(25*time.Hour).UnixMilli(), 1),
 		upSeries("b:1").Bytes(4, nil))
 	rejected := map[string]string{
-		"timeseries[0].samples[1].value": "must be a finite number", "timeseries[1].labels.__name__": "must not be empty",
+		"timeseries[0].samples[1].timestamp": "is before 1970", "timeseries[1].labels.__name__": "must not be empty",
 		"timeseries[2].samples[0].timestamp": "is more than a day ahead of the server's clock (see precision)",
 	}
 	check := func(errors []rejection) {
@@ -123,7 +124,7 @@ func TestGoodSamplesOfARemoteWriteAreKept(t *testing.T) {
 	}
 	a := l.remoteWrite(t, remoteWritePath, partly, nil)
 	a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{
-		"accepted": 1.0, "rejected": 4.0, "field": "timeseries[0].samples[1].value",
+		"accepted": 1.0, "rejected": 4.0, "field": "timeseries[0].samples[1].timestamp",
 	})
 	var errors []rejection
 	text, err := json.Marshal(a.Error.Details["errors"])
@@ -142,7 +143,7 @@ func TestGoodSamplesOfARemoteWriteAreKept(t *testing.T) {
 	l.remoteWrite(t, ingestPath+"?strict=true", partly, nil).RequireFailure(
 		t, http.StatusUnprocessableEntity, validation, "", map[string]any{"accepted": 0.0, "rejected": 4.0},
 	)
-	none := encodeWrite(upSeries("c:1").Sample(marchFirst, math.Inf(1)))
+	none := encodeWrite(upSeries("c:1").Sample(-1, math.Inf(1)))
 	l.remoteWrite(t, ingestPath, none, nil).RequireFailure(
 		t, http.StatusUnprocessableEntity, validation, "", map[string]any{"accepted": 0.0, "rejected": 1.0},
 	)
@@ -368,4 +369,24 @@ func TestLinesOfJSONReachTheLog(t *testing.T) {
 		t, 400, validation, "", map[string]any{"line": 2.0},
 	)
 	require.Len(t, readPointsLog(t, l.broker), len(want), "nothing of these is there")
+}
+
+func TestStreamsLeaveSpecialValuesOut(t *testing.T) {
+	t.Parallel()
+	l := startLiveWithLog(t)
+	s := l.openStream(t, "metric=up")
+	s.awaitStart()
+	for i, v := range []float64{math.NaN(), 7} {
+		body := encodeWrite(upSeries("a:1").Sample(marchFirst+int64(i), v))
+		require.Equal(t, http.StatusNoContent, l.remoteWrite(t, remoteWritePath, body, nil).Status)
+	}
+	for {
+		e, ok := s.next()
+		require.True(t, ok)
+		if e.name == "points" {
+			require.Equal(t, "number", e.rows[0].Kind)
+			require.Equal(t, [][]any{{"2026-03-01T00:00:00.001Z", 7.0}}, e.rows[0].Points)
+			return
+		}
+	}
 }

@@ -49,8 +49,8 @@ func requireValue(t *testing.T, s *harness.Server, source, metric, want string) 
 
 const mappings = `
     mappings:
-      - {topic: 'plants/{plant}/{machine}/{metric...}', payload: number, source: '{plant}/{machine}', metric: '{metric}',
-         tags: {plant: '{plant}'}}
+      - {topic: 'plants/{plant}/{machine}/{metric...}', payload: number, source: '{plant}/{machine}',
+         metric: '{metric}', tags: {plant: '{plant}'}}
       - {topic: 'modes/{machine}', payload: text, source: '{machine}', metric: mode, retained: true}
       - {topic: 'rooms/{room}', payload: json, source: 'room {room}', time: {field: at}}
       - {payload: sparkplug, group: g}

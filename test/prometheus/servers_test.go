@@ -176,7 +176,7 @@ func documented(t *testing.T, comment string) string {
 func startPrometheus(t *testing.T, l *livegraph) *prometheus {
 	t.Helper()
 	p := &prometheus{address: freeAddress(t)}
-	text := documented(t, "test/prometheus runs a Prometheus with this") + documented(t, "and with this")
+	text := documented(t, "test/prometheus runs a Prometheus with this")
 	for _, change := range [][2]string{
 		{"127.0.0.1:8080", l.address}, {"API_KEY", l.writer}, {"WORKSPACE_ID", l.workspace},
 		{"scrape_interval: 15s", "scrape_interval: 200ms"},

@@ -28,8 +28,7 @@ type point struct {
 	value float64
 }
 
-// randomSeries is a series of the random data. Its stale markers and NaN are sent to Livegraph, which does
-// not store them, and not to Prometheus.
+// randomSeries is a series of the random data, with stale markers, NaN and infinities.
 type randomSeries struct {
 	labels labels.Labels
 	points []point
@@ -81,13 +80,13 @@ func (g *generator) counter(rate float64) func(int) float64 {
 	}
 }
 
-// gauge returns values around a mean, a NaN now and then.
+// gauge returns values around a mean, a NaN or an infinity now and then.
 func (g *generator) gauge(mean, spread float64) func(int) float64 {
 	v := mean
 	return func(int) float64 {
 		v += (g.Float64()-0.5)*spread + (mean-v)*0.05
 		if g.IntN(200) == 0 {
-			return math.NaN()
+			return []float64{math.NaN(), math.Inf(1), math.Inf(-1)}[g.IntN(3)]
 		}
 		return v
 	}
@@ -159,7 +158,7 @@ func (s *server) writeAll(t *testing.T, list []randomSeries) {
 	}
 }
 
-// openTSDB returns a database of Prometheus with the samples that Livegraph stores.
+// openTSDB returns a database of Prometheus with all samples.
 func openTSDB(t *testing.T, list []randomSeries) *tsdb.DB {
 	t.Helper()
 	options := tsdb.DefaultOptions()
@@ -174,10 +173,8 @@ func openTSDB(t *testing.T, list []randomSeries) *tsdb.DB {
 	})
 	for _, series := range sorted {
 		for _, p := range series.points {
-			if !math.IsNaN(p.value) {
-				_, err := app.Append(0, series.labels, p.ms, p.value)
-				require.NoError(t, err)
-			}
+			_, err := app.Append(0, series.labels, p.ms, p.value)
+			require.NoError(t, err)
 		}
 	}
 	require.NoError(t, app.Commit())

@@ -51,10 +51,16 @@ func (o *oracle) compareReads(t *testing.T) {
 	}
 }
 
+// exactSample is a sample with the bits of its value, which distinguish a stale marker from NaN.
+type exactSample struct {
+	ms    int64
+	value uint64
+}
+
 // samplesOf returns the samples of each series in a range. Clients of streams cut chunks to the range.
-func samplesOf(t *testing.T, set storage.SeriesSet, from, to int64) map[string][]point {
+func samplesOf(t *testing.T, set storage.SeriesSet, from, to int64) map[string][]exactSample {
 	t.Helper()
-	all := map[string][]point{}
+	all := map[string][]exactSample{}
 	last := labels.EmptyLabels()
 	for set.Next() {
 		name := set.At().Labels()
@@ -62,7 +68,7 @@ func samplesOf(t *testing.T, set storage.SeriesSet, from, to int64) map[string][
 		last = name
 		for it := set.At().Iterator(nil); it.Next() != chunkenc.ValNone; {
 			if ms, v := it.At(); ms >= from && ms <= to {
-				all[name.String()] = append(all[name.String()], point{ms, v})
+				all[name.String()] = append(all[name.String()], exactSample{ms, math.Float64bits(v)})
 			}
 		}
 	}

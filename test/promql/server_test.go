@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -83,7 +84,10 @@ func (s *server) do(t *testing.T, method, path, contentType string, body []byte)
 // write sends series by remote write, and waits until their samples are visible.
 func (s *server) write(t *testing.T, series []prompb.TimeSeries) {
 	t.Helper()
-	body, err := (&prompb.WriteRequest{Timeseries: series}).Marshal()
+	rejected := prompb.TimeSeries{ // only an answer with a rejected point has a checkpoint
+		Labels: []prompb.Label{{Name: "__name__", Value: "rejected"}}, Histograms: []prompb.Histogram{{}},
+	}
+	body, err := (&prompb.WriteRequest{Timeseries: append(slices.Clone(series), rejected)}).Marshal()
 	require.NoError(t, err)
 	status, answer := s.do(
 		t, http.MethodPost, "/api/live-data/ingest", "application/x-protobuf", snappy.Encode(nil, body),

@@ -182,7 +182,7 @@ func (c *consumer) handle(r *kgo.Record) error {
 		identity, ts := span.Identity(&c.record), span.AppendTimestamps(nil)
 		numbers, texts := span.AppendValues(nil), span.AppendStrings(nil)
 		value := func(i int) any {
-			if span.Kind == pointblock.KindString {
+			if span.Kind != pointblock.KindNumber {
 				return texts[i]
 			}
 			return numbers[i]

@@ -4,10 +4,9 @@
 // A body that is not a WriteRequest is Malformed. A body of version 2 is UnsupportedMedia. More
 // points than the limit are Invalid. For all other errors, single samples are rejected:
 //
-//	value: NaN, infinite                        time: before 1970, over a day ahead
-//	a native histogram                          labels: twice, more than 64, not UTF-8
+//	a native histogram                          time: before 1970, over a day ahead
+//	                                            labels: twice, more than 64, not UTF-8
 //	metric, label and value as in all formats   source: job/instance cannot name one
 //
-// A request without samples is accepted, because Prometheus sends requests with only metadata or
-// stale markers.
+// A request without samples is accepted, because Prometheus sends requests with only metadata.
 package remotewrite

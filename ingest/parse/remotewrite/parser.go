@@ -72,12 +72,13 @@ func (p *Parser) Reset() {
 }
 
 // Parse parses the batch's decompressed body as a remote write request of
-// Prometheus. It skips stale markers, exemplars and metadata. It rejects native
+// Prometheus. Values that are not finite, and stale markers, become texts of
+// pointblock.KindSpecial. Parse skips exemplars and metadata, and rejects native
 // histograms as points. It returns a Malformed error if the body is not such a
 // message, UnsupportedMedia if it is of version 2, and Invalid if it has too many
 // points.
 func (p *Parser) Parse(b *block.Batch, maxPoints int) error {
-	b.Hooks = p.hooks
+	b.Hooks, b.Texts = p.hooks, pointblock.KindSpecial
 	p.batch, p.b, p.maxPoints = b, b.Body, maxPoints
 	for i := 0; i < len(p.b); {
 		tag := p.b[i]
@@ -198,24 +199,36 @@ func (p *Parser) sample(b []byte, i, from int) bool {
 	}
 	c := &p.batch.Numbers
 	position := len(c.Times) - from
-	if bits == StaleMarker {
-		p.notes.Absent = append(p.notes.Absent, int32(position+len(p.notes.Absent)))
-		return true
-	}
 	if position >= p.maxPoints-p.batch.Points {
 		p.failTooMany()
 		return false
 	}
 	us, why := p.time(int64(ms))
 	value := math.Float64frombits(bits)
-	if why == rejection.None && (math.IsNaN(value) || math.IsInf(value, 0)) {
-		why = rejection.ValueNotFinite
+	if text := special(bits); text != "" {
+		p.notes.Strings = append(p.notes.Strings, block.StringEntry{Position: int32(position), Text: text})
 	}
 	if why != rejection.None {
 		p.notes.Faults = append(p.notes.Faults, block.EntryFault{Position: int32(position), Reason: why})
 	}
 	c.Times, c.Values = append(c.Times, us), append(c.Values, value)
 	return true
+}
+
+// special returns the text of a value that is not finite, "" for any other.
+func special(bits uint64) string {
+	const exponent, sign = 0x7ff << 52, 1 << 63
+	switch {
+	case bits&exponent != exponent:
+		return ""
+	case bits == StaleMarker:
+		return pointblock.SpecialStale
+	case bits == exponent:
+		return pointblock.SpecialInf
+	case bits == exponent|sign:
+		return pointblock.SpecialMinusInf
+	}
+	return pointblock.SpecialNaN
 }
 
 // time converts milliseconds to microseconds and returns the rule that the time breaks.

@@ -234,8 +234,10 @@ func decodeSpan(s *pointblock.Span) DecodedSeries {
 	}
 	times := s.AppendTimestamps(nil)
 	values := make([]any, 0, len(times))
-	if s.Kind == pointblock.KindString {
-		d.Kind = "string"
+	if s.Kind != pointblock.KindNumber {
+		if d.Kind = "string"; s.Kind == pointblock.KindSpecial {
+			d.Kind = "special"
+		}
 		for _, v := range s.AppendStrings(nil) {
 			values = append(values, v)
 		}

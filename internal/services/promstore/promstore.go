@@ -16,7 +16,8 @@
 //
 // A tag named like a label that is set in another way (__name__; source, if that is a label) gets the
 // prefix exported_, repeated until the name is free, as Prometheus does for scraped labels. Tags without
-// a value are no labels. Series of strings are left out.
+// a value are no labels. Series of strings are left out. A series of special values has the labels of the
+// series of numbers beside it, so that both are one series.
 //
 // # Times and values
 //

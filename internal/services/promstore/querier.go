@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 
@@ -100,7 +102,7 @@ func (q *querier) selectSeries(ctx context.Context, matchers []*labels.Matcher) 
 	remaining := q.store.MaxSeries - q.series
 	err = q.match(ctx, matchers, func(s *registry.LabelledSeries, ls labels.Labels) bool {
 		list = append(list, &series{labels: ls, registered: registry.Series{
-			ID: s.ID, SourceID: s.Source.ID, Metric: s.Metric, Kind: pointblock.KindNumber,
+			ID: s.ID, SourceID: s.Source.ID, Metric: s.Metric, Kind: s.Kind,
 			RetentionDays: s.Source.RetentionDays,
 		}})
 		return len(list) <= remaining
@@ -162,10 +164,15 @@ func (q *querier) rawQuery(
 	registered := make([]registry.Series, len(list))
 	for i, s := range list {
 		registered[i] = s.registered
-		query.Numbers = append(query.Numbers, s.registered.ID)
+		if s.registered.Kind == pointblock.KindSpecial {
+			query.Strings = append(query.Strings, s.registered.ID)
+		} else {
+			query.Numbers = append(query.Numbers, s.registered.ID)
+		}
 	}
 	query.Range.KeptFrom = registry.KeptFromEach(registered, q.now)
 	slices.Sort(query.Numbers)
+	slices.Sort(query.Strings)
 	query.Range.Hidden, err = q.store.Exclusions(ctx, q.workspace, registered)
 	if err != nil {
 		return query, fmt.Errorf("reading deletions: %w", err)
@@ -182,12 +189,34 @@ func (q *querier) keep(list []*series, found map[uint64]*timeseries.Points, shar
 	for _, s := range list {
 		if points := found[s.registered.ID]; points != nil {
 			read += len(points.TS)
-			s.times, s.values = toMilliseconds(points.TS, points.Columns[0].Numbers)
+			values := points.Columns[0].Numbers
+			if s.registered.Kind == pointblock.KindSpecial {
+				values = specialValues(points.Columns[0].Strings)
+			}
+			s.times, s.values = toMilliseconds(points.TS, values)
 		}
 	}
 	q.samples += read
 	share.Shrink(int64(read))
 	q.shares = append(q.shares, share)
+}
+
+// specialValues returns the values that are stored as texts of pointblock.KindSpecial.
+func specialValues(texts []*string) []float64 {
+	values := make([]float64, len(texts))
+	for i, text := range texts {
+		switch *text {
+		case pointblock.SpecialStale:
+			values[i] = math.Float64frombits(value.StaleNaN)
+		case pointblock.SpecialInf:
+			values[i] = math.Inf(1)
+		case pointblock.SpecialMinusInf:
+			values[i] = math.Inf(-1)
+		default:
+			values[i] = math.Float64frombits(value.NormalNaN)
+		}
+	}
+	return values
 }
 
 // toMilliseconds converts ascending times from microseconds to milliseconds, in place. Of several times in

@@ -30,6 +30,10 @@ const (
 	Kind_KIND_UNSPECIFIED Kind = 0
 	Kind_KIND_NUMBER      Kind = 1
 	Kind_KIND_STRING      Kind = 2
+	// Values of Prometheus that are no numbers: the texts NaN, +Inf, -Inf, and stale,
+	// which marks the end of a series. The series of numbers with the same source,
+	// metric and tags has the other values.
+	Kind_KIND_SPECIAL Kind = 3
 )
 
 // Enum value maps for Kind.
@@ -38,11 +42,13 @@ var (
 		0: "KIND_UNSPECIFIED",
 		1: "KIND_NUMBER",
 		2: "KIND_STRING",
+		3: "KIND_SPECIAL",
 	}
 	Kind_value = map[string]int32{
 		"KIND_UNSPECIFIED": 0,
 		"KIND_NUMBER":      1,
 		"KIND_STRING":      2,
+		"KIND_SPECIAL":     3,
 	}
 )
 
@@ -168,7 +174,7 @@ type Series struct {
 	TimestampDeltasUs []uint64 `protobuf:"varint,7,rep,packed,name=timestamp_deltas_us,json=timestampDeltasUs,proto3" json:"timestamp_deltas_us,omitempty"`
 	// KIND_NUMBER: one finite value a timestamp, here or in decimal_deltas.
 	Values []float64 `protobuf:"fixed64,8,rep,packed,name=values,proto3" json:"values,omitempty"`
-	// KIND_STRING: one text a timestamp.
+	// KIND_STRING and KIND_SPECIAL: one text a timestamp.
 	Texts []string `protobuf:"bytes,9,rep,name=texts,proto3" json:"texts,omitempty"`
 	// KIND_NUMBER, where all have few decimals: one value a timestamp, as an integer
 	// that is to be divided by 10 to the power of decimal_scale, which gives the very
@@ -490,11 +496,12 @@ const file_events_v1_points_proto_rawDesc = "" +
 	"\a_metricB\n" +
 	"\n" +
 	"\b_from_usB\b\n" +
-	"\x06_to_us*>\n" +
+	"\x06_to_us*P\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vKIND_NUMBER\x10\x01\x12\x0f\n" +
-	"\vKIND_STRING\x10\x02B;Z9github.com/livegraph/livegraph/schemas/events/v1;eventsv1b\x06proto3"
+	"\vKIND_STRING\x10\x02\x12\x10\n" +
+	"\fKIND_SPECIAL\x10\x03B;Z9github.com/livegraph/livegraph/schemas/events/v1;eventsv1b\x06proto3"
 
 var (
 	file_events_v1_points_proto_rawDescOnce sync.Once

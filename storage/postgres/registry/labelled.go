@@ -13,9 +13,11 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// LabelledSeries is a series of numbers with the names and tags from which its labels are derived.
+// LabelledSeries is a series of numbers, or of special values, with the names and tags from which its labels are
+// derived.
 type LabelledSeries struct {
 	ID     uint64
+	Kind   pointblock.Kind
 	Metric string
 	Tags   map[string]string
 	Source *LabelledSource
@@ -46,15 +48,15 @@ type LabelValues struct {
 	SourceName bool
 }
 
-// EachLabelledSeries calls each for every series of numbers of the workspace that fulfils the narrowing,
-// in any order, until each returns false. It keeps only the sources in memory. The series and its tags may
+// EachLabelledSeries calls each for every series of numbers and special values of the workspace that fulfils the
+// narrowing, in any order, until each returns false. It keeps only the sources in memory. The series and its tags may
 // be kept after each returns.
 func (db *Store) EachLabelledSeries(
 	ctx context.Context, workspace uuid.UUID, narrowing *LabelNarrowing, each func(*LabelledSeries) (more bool),
 ) error {
 	w := narrowing.where(workspace)
 	rows, err := db.pool.Query(ctx, fmt.Sprintf(`
-		SELECT s.id, s.metric, s.tags, s.source_id, src.name, src.tags, LEAST(src.retention_days,
+		SELECT s.id, s.kind, s.metric, s.tags, s.source_id, src.name, src.tags, LEAST(src.retention_days,
 		(SELECT w.retention_days FROM workspaces w WHERE w.id = s.workspace_id))
 		FROM %s WHERE %s`, seriesTables, w.Text()), postgres.WithCustomPlan(w.Args)...)
 	if err != nil {
@@ -63,6 +65,7 @@ func (db *Store) EachLabelledSeries(
 	defer rows.Close()
 	var (
 		id        int64
+		kind      int16
 		metric    string
 		tags      sharedTags
 		sourceID  pgtype.UUID
@@ -71,7 +74,7 @@ func (db *Store) EachLabelledSeries(
 		retention *int32
 	)
 	sources := map[uuid.UUID]*LabelledSource{}
-	targets := []any{&id, &metric, &tags, &sourceID, &name, &own, &retention}
+	targets := []any{&id, &kind, &metric, &tags, &sourceID, &name, &own, &retention}
 	for rows.Next() {
 		if err := rows.Scan(targets...); err != nil {
 			return fmt.Errorf("reading series by labels: %w", err)
@@ -84,7 +87,8 @@ func (db *Store) EachLabelledSeries(
 			}
 			sources[sourceID.Bytes] = source
 		}
-		if !each(&LabelledSeries{ID: uint64(id), Metric: metric, Tags: tags.tags, Source: source}) {
+		s := &LabelledSeries{ID: uint64(id), Kind: pointblock.Kind(kind), Metric: metric, Tags: tags.tags, Source: source}
+		if !each(s) {
 			return nil
 		}
 	}
@@ -107,7 +111,7 @@ func (n *LabelNarrowing) where(workspace uuid.UUID) *postgres.Where {
 	w := &postgres.Where{}
 	w.Add("s.workspace_id = ?", workspace)
 	w.Add("src.deleted_at IS NULL")
-	w.Add("s.kind = ?", int16(pointblock.KindNumber))
+	w.Add("s.kind <> ?", int16(pointblock.KindString))
 	if n.Metrics != nil {
 		w.Add("s.metric = ANY(?)", n.Metrics)
 	}
@@ -125,7 +129,8 @@ func (n *LabelNarrowing) where(workspace uuid.UUID) *postgres.Where {
 	return w
 }
 
-// NumberMetrics returns the metrics of the workspace's series of numbers, in any order, up to a limit.
+// NumberMetrics returns the metrics of the workspace's series of numbers and special values, in any order, up to a
+// limit.
 // It reads one series of each metric.
 func (db *Store) NumberMetrics(ctx context.Context, workspace uuid.UUID, limit int) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `
@@ -137,8 +142,8 @@ func (db *Store) NumberMetrics(ctx context.Context, workspace uuid.UUID, limit i
 			FROM named WHERE named.metric IS NOT NULL)
 		SELECT n.metric FROM named n WHERE n.metric IS NOT NULL AND EXISTS (
 			SELECT FROM series s JOIN sources src ON src.workspace_id = s.workspace_id AND src.id = s.source_id
-			WHERE s.workspace_id = $1 AND s.metric = n.metric AND s.kind = $2 AND src.deleted_at IS NULL)
-		LIMIT $3`, workspace, int16(pointblock.KindNumber), limit)
+			WHERE s.workspace_id = $1 AND s.metric = n.metric AND s.kind <> $2 AND src.deleted_at IS NULL)
+		LIMIT $3`, workspace, int16(pointblock.KindString), limit)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("listing metrics: %w", err))
 	}

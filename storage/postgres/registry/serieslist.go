@@ -62,7 +62,9 @@ const (
 	// seriesColumns are the columns that seriesRow scans. addSourceFields reads the fields
 	// of the source, once for each source.
 	seriesColumns = `s.id, s.source_id, s.metric, s.tags, s.kind, s.created_at`
-	seriesTables  = `series s JOIN sources src ON src.workspace_id = s.workspace_id AND src.id = s.source_id`
+	// notSpecial excludes series of pointblock.KindSpecial, which only PromQL reads.
+	notSpecial   = `s.kind <> 3`
+	seriesTables = `series s JOIN sources src ON src.workspace_id = s.workspace_id AND src.id = s.source_id`
 )
 
 // Series returns a page of the workspace's series that match the filter, the total number
@@ -138,12 +140,14 @@ func listSeries(
 }
 
 // countQuery returns the statement that counts the matches. Without conditions it uses the
-// workspace's counter of series, which includes those of sources that are being deleted.
+// workspace's counter of series, which includes special ones and those of sources that are being deleted.
 func (f *SeriesFilter) countQuery(workspace uuid.UUID) (statement string, args []any) {
 	if f.Sources == nil && f.SourceName == nil && f.NodeID == nil && f.Metrics == nil && len(f.Tags) == 0 {
 		return `SELECT COALESCE((SELECT w.series - (SELECT count(*) FROM sources src JOIN series s
 			ON s.workspace_id = src.workspace_id AND s.source_id = src.id
 			WHERE src.workspace_id = w.id AND src.deleted_at IS NOT NULL)
+			- (SELECT count(*) FROM series s JOIN sources src ON src.workspace_id = s.workspace_id AND src.id = s.source_id
+			WHERE s.workspace_id = w.id AND s.kind = 3 AND src.deleted_at IS NULL)
 			FROM workspaces w WHERE w.id = $1), 0)`, []any{workspace}
 	}
 	w := f.where(workspace)
@@ -170,6 +174,7 @@ func (f *SeriesFilter) where(workspace uuid.UUID) *postgres.Where {
 	w := &postgres.Where{}
 	w.Add("s.workspace_id = ?", workspace)
 	w.Add("src.deleted_at IS NULL")
+	w.Add(notSpecial)
 	if f.Sources != nil {
 		w.Add("s.source_id = ANY(?)", f.Sources)
 	}

@@ -19,12 +19,11 @@ func (db *Store) SeriesOfNodes(
 		return found, nil
 	}
 	// Planned for its arguments, as lists of series are.
-	rows, err := db.pool.Query(ctx, fmt.Sprintf(`SELECT n.node, l.* FROM unnest($2::uuid[]) AS n(node) CROSS JOIN LATERAL (
+	statement := fmt.Sprintf(`SELECT n.node, l.* FROM unnest($2::uuid[]) AS n(node) CROSS JOIN LATERAL (
 		SELECT %s FROM %s WHERE s.workspace_id = $1 AND src.workspace_id = $1 AND src.node_id = n.node
-		AND src.deleted_at IS NULL
-		ORDER BY s.source_id, s.metric, s.id LIMIT $3) l`, seriesColumns, seriesTables), postgres.WithCustomPlan([]any{
-		workspace, nodes, limit,
-	})...)
+		AND src.deleted_at IS NULL AND %s
+		ORDER BY s.source_id, s.metric, s.id LIMIT $3) l`, seriesColumns, seriesTables, notSpecial)
+	rows, err := db.pool.Query(ctx, statement, postgres.WithCustomPlan([]any{workspace, nodes, limit})...)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("selecting the series of nodes: %w", err))
 	}

@@ -84,7 +84,8 @@ func TestBirthsAndData(t *testing.T) {
 		fields{"name": "Node Control/Rebirth", "datatype": uint32(11), "boolean_value": false},
 		fields{"name": "temp", "alias": uint64(1), "datatype": uint32(9), "float_value": float32(21.5)},
 		fields{
-			"name": "small", "alias": uint64(2), "datatype": uint32(1), "int_value": uint32(0xfffffffe), "timestamp": uint64(900),
+			"name": "small", "alias": uint64(2), "datatype": uint32(1), "int_value": uint32(0xfffffffe),
+			"timestamp": uint64(900),
 		},
 		fields{"name": "big", "alias": uint64(3), "datatype": uint32(4), "long_value": uint64(math.MaxUint64)},
 		fields{"name": "mode", "alias": uint64(4), "datatype": uint32(12), "string_value": "auto"},
@@ -102,7 +103,8 @@ func TestBirthsAndData(t *testing.T) {
 		fields{"name": "speed", "alias": uint64(20), "datatype": uint32(2), "int_value": uint32(0xffff)}), arrived)
 	require.NoError(t, err)
 
-	m, err = s.Read("spBv1.0/g/DDATA/n/d", payload(t, 0, fields{"alias": uint64(20), "int_value": uint32(0xfffd)}), arrived)
+	m, err = s.Read("spBv1.0/g/DDATA/n/d", payload(t, 0,
+		fields{"alias": uint64(20), "int_value": uint32(0xfffd)}), arrived)
 	require.NoError(t, err)
 	require.Equal(t, sparkplug.Message{Group: "g", Node: "n", Device: "d", Metrics: []sparkplug.Metric{
 		{Name: "speed", TimeUS: arrived, Number: -3},
