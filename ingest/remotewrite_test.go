@@ -170,9 +170,9 @@ func TestSamplesThatBreakARuleAreRejected(t *testing.T) {
 			plain().Sample(1, stale).Sample(2, 1).Sample(3, stale).Sample(4, stale).Sample(-5, math.Inf(1)),
 			"timeseries[1].samples[4].timestamp", rejection.TimeEarly, 1,
 		},
-		"a stale marker before 1970": {plain().Sample(-1, stale), "timeseries[1].samples[0].timestamp", rejection.TimeEarly, 1},
-		"before 1970":                {plain().Sample(-1, 1), "timeseries[1].samples[0].timestamp", rejection.TimeEarly, 1},
-		"long before":                {plain().Sample(math.MinInt64, 1), "timeseries[1].samples[0].timestamp", rejection.TimeEarly, 1},
+		"stale before 1970": {plain().Sample(-1, stale), "timeseries[1].samples[0].timestamp", rejection.TimeEarly, 1},
+		"before 1970":       {plain().Sample(-1, 1), "timeseries[1].samples[0].timestamp", rejection.TimeEarly, 1},
+		"long before":       {plain().Sample(math.MinInt64, 1), "timeseries[1].samples[0].timestamp", rejection.TimeEarly, 1},
 		"a day ahead": {
 			plain().Sample(received.UnixMilli()+86_400_001, 1), "timeseries[1].samples[0].timestamp", rejection.TimeLate, 1,
 		},
