@@ -89,7 +89,8 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"execute_command", "history", "hybrid_search", "neighbors", "node", "query", "search", "series",
+		"execute_command", "history", "hybrid_search", "neighbors", "node", "promql", "query", "search",
+		"series",
 	}, names)
 
 	call := func(name string, arguments any) toolAnswer {
@@ -145,6 +146,26 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 	require.Len(t, call("history", map[string]any{"nodeId": hub, "limit": 3}).Results, 3)
 	require.Empty(t, call("series", map[string]any{}).Results)
 	require.Empty(t, call("query", map[string]any{"metrics": []string{"m"}}).Results)
+	evaluated := func(arguments map[string]any) (list []struct {
+		Value  []any
+		Values [][]any
+	}) {
+		for _, result := range call("promql", arguments).Results {
+			list = append(list, struct {
+				Value  []any
+				Values [][]any
+			}{})
+			require.NoError(t, json.Unmarshal(result, &list[len(list)-1]))
+		}
+		return list
+	}
+	require.Equal(t, "2", evaluated(map[string]any{"query": "1 + 1"})[0].Value[1])
+	at := evaluated(map[string]any{"query": "vector(time())", "time": "2026-03-01T00:00:00Z"})
+	require.Equal(t, []any{1772323200.0, "1772323200"}, at[0].Value)
+	points := evaluated(map[string]any{"query": "vector(1)", "start": "-1h"})[0].Values
+	require.Len(t, points, 51)
+	require.Equal(t, 72.0, points[1][0].(float64)-points[0][0].(float64))
+	require.Len(t, evaluated(map[string]any{"query": "vector(1)", "start": "-1h", "end": "-30m", "step": "10m"})[0].Values, 4)
 
 	schema, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "livegraph://schema/graph"})
 	require.NoError(t, err)
@@ -174,7 +195,11 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 		"an unknown function": {
 			"query", map[string]any{"aggregation": []string{"guess"}}, 400, "aggregation",
 		},
-		"an empty query": {"search", map[string]any{"query": ""}, 422, "query"},
+		"no PromQL":           {"promql", map[string]any{"query": "sum("}, 400, ""},
+		"no time":             {"promql", map[string]any{"query": "m", "time": "soon"}, 400, "time"},
+		"a step alone":        {"promql", map[string]any{"query": "m", "step": "1m"}, 400, "start"},
+		"a time with a range": {"promql", map[string]any{"query": "m", "start": "-1h", "time": "now"}, 400, "time"},
+		"an empty query":      {"search", map[string]any{"query": ""}, 422, "query"},
 	} {
 		a, isError := callTool(t.Context(), t, session, c.tool, c.arguments)
 		require.True(t, isError, name)
@@ -194,7 +219,7 @@ func TestToolsAreOfferedByScope(t *testing.T) {
 	other := s.NewWorkspace(t, apikey.Live)
 	for scope, want := range map[request.Scope][]string{
 		request.ReadNodes: {"node", "search"}, request.ReadEdges: {}, request.WriteNodes: {"execute_command"},
-		request.ReadLiveData: {"query", "series"}, request.WriteLiveData: {},
+		request.ReadLiveData: {"promql", "query", "series"}, request.WriteLiveData: {},
 	} {
 		session := connectMCP(t, s, s.NewKey(t, []uuid.UUID{s.Workspace}, scope), s.Workspace.String())
 		var names []string

@@ -71,6 +71,9 @@ func newAnswer(r *response) *answer {
 		}
 		a.Notes = append(a.Notes, "Without "+truncate.Bytes(part, maxName)+", which is unavailable or was too large.")
 	}
+	for _, warning := range r.Warnings[:min(len(r.Warnings), defaultLimit)] {
+		a.Notes = append(a.Notes, truncate.Bytes(warning, maxText))
+	}
 	if r.Meta.Truncated {
 		a.Notes = append(a.Notes, "There are more edges than are followed; some nodes are missing.")
 	}

@@ -46,6 +46,7 @@ type response struct {
 	} `json:"meta"`
 	Error     *problem `json:"error"`
 	RequestID string   `json:"requestId"`
+	Warnings  []string `json:"-"` // of Prometheus
 }
 
 // problem is an error of the API.
@@ -66,7 +67,7 @@ func (c *client) get(ctx context.Context, path string, query url.Values) (*respo
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	return c.call(ctx, http.MethodGet, path, nil, nil)
+	return c.call(ctx, http.MethodGet, path, nil, nil, readResponse)
 }
 
 // post sends a body in JSON.
@@ -75,10 +76,13 @@ func (c *client) post(ctx context.Context, path string, body any, header http.He
 	if err != nil {
 		return nil, err
 	}
-	return c.call(ctx, http.MethodPost, path, text, header)
+	return c.call(ctx, http.MethodPost, path, text, header, readResponse)
 }
 
-func (c *client) call(ctx context.Context, method, path string, body []byte, header http.Header) (*response, error) {
+// call sends a request, and reads its response by the given function.
+func (c *client) call(
+	ctx context.Context, method, path string, body []byte, header http.Header, read func(*http.Response) (*response, error),
+) (*response, error) {
 	if c.options.OneRequest && c.calls.Add(-1) < 0 {
 		return nil, &problem{
 			Code: "VALIDATION_ERROR", Message: "Too many calls in one request", Status: http.StatusBadRequest,
@@ -107,16 +111,26 @@ func (c *client) call(ctx context.Context, method, path string, body []byte, hea
 		return nil, fmt.Errorf("the server cannot be reached: %w", err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	return readResponse(answer)
+	return read(answer)
 }
 
-func readResponse(answer *http.Response) (*response, error) {
+// readBody reads the body of a response.
+func readBody(answer *http.Response) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxResponseBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading the server's answer: %w", err)
 	}
 	if len(text) > maxResponseBytes {
 		return nil, errors.New("the server's answer is too large: request less")
+	}
+	return text, nil
+}
+
+// readResponse reads a response with the envelope.
+func readResponse(answer *http.Response) (*response, error) {
+	text, err := readBody(answer)
+	if err != nil {
+		return nil, err
 	}
 	var got response
 	if err := json.Unmarshal(text, &got); err != nil {
