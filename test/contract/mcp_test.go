@@ -165,7 +165,8 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 	points := evaluated(map[string]any{"query": "vector(1)", "start": "-1h"})[0].Values
 	require.Len(t, points, 51)
 	require.Equal(t, 72.0, points[1][0].(float64)-points[0][0].(float64))
-	require.Len(t, evaluated(map[string]any{"query": "vector(1)", "start": "-1h", "end": "-30m", "step": "10m"})[0].Values, 4)
+	points = evaluated(map[string]any{"query": "vector(1)", "start": "-1h", "end": "-30m", "step": "10m"})[0].Values
+	require.Len(t, points, 4)
 
 	schema, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "livegraph://schema/graph"})
 	require.NoError(t, err)

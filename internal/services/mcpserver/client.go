@@ -81,7 +81,8 @@ func (c *client) post(ctx context.Context, path string, body any, header http.He
 
 // call sends a request, and reads its response by the given function.
 func (c *client) call(
-	ctx context.Context, method, path string, body []byte, header http.Header, read func(*http.Response) (*response, error),
+	ctx context.Context, method, path string, body []byte, header http.Header,
+	read func(*http.Response) (*response, error),
 ) (*response, error) {
 	if c.options.OneRequest && c.calls.Add(-1) < 0 {
 		return nil, &problem{

@@ -41,8 +41,8 @@ func TestResultsOfPromQLAreCut(t *testing.T) {
 		}
 		series = append(series, fmt.Sprintf(`{"metric":{"i":"%d"},"values":[%s]}`, i, strings.Join(points, ",")))
 	}
-	a, err := evaluate(t, http.StatusOK, `{"status":"success","warnings":["results truncated"],"data":{"resultType":"matrix",`+
-		`"result":[`+strings.Join(series, ",")+`]}}`)
+	a, err := evaluate(t, http.StatusOK, `{"status":"success","warnings":["results truncated"],"data":`+
+		`{"resultType":"matrix","result":[`+strings.Join(series, ",")+`]}}`)
 	require.NoError(t, err)
 	require.Nil(t, a.Next, "there are no pages")
 	require.Equal(t, "req_1", a.RequestID)
