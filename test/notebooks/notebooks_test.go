@@ -80,7 +80,7 @@ func TestPointsAreReadAsColumns(t *testing.T) {
 	}, 30*time.Second, 100*time.Millisecond)
 
 	const rows = 2*seconds + seconds/100
-	const file = `duckdb.sql("SELECT %s FROM 'points.parquet' WHERE metric = 'temperature'").fetchone()[0]`
+	const file = `duckdb.sql("SELECT %s FROM 'points.parquet' WHERE metric = 'temperature'").fetchall()[0][0]`
 	facts := map[string]any{
 		"len(points)":                                float64(rows),
 		"str(points.dtypes['metric'])":               "category",
