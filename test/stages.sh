@@ -72,7 +72,7 @@ shown go go_tests -p 2 $(packages)
 stage promql module promql
 wait $beside
 if [ "$suite" = all ]; then
-  for name in grafana prometheus influx; do stage $name module $name; done
+  for name in grafana helm prometheus influx; do stage $name module $name; done
 fi
 
 printf '%-10s       %4d s\n' total $((SECONDS - began))
