@@ -21,8 +21,8 @@ const promqlPath = "/prometheus/api/v1/"
 var promqlTool = &mcp.Tool{
 	Name: "promql", Title: "Evaluate PromQL", Annotations: readOnly(),
 	Description: "Evaluate an expression of PromQL, of Prometheus, over the series of numbers: at one time, or with " +
-		"start over a range. Labels are __name__ (the metric), source (the name of the source) and the tags of the source and " +
-		"the series. Times in results are seconds since 1970, values are texts.",
+		"start over a range. Labels are __name__ (the metric), source (the name of the source) and the tags of the " +
+		"source and the series. Times in results are seconds since 1970, values are texts.",
 }
 
 type promqlInput struct {
