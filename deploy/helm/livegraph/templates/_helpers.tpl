@@ -153,7 +153,7 @@ httpGet:
 {{- $ := index . 0 -}}
 {{- range $name, $value := merge (dict) (index . 1) $.Values.settings }}
 - name: {{ $name }}
-  value: {{ $value | quote }}
+  value: {{ ternary $value (toJson $value) (kindIs "string" $value) | quote }}
 {{- end }}
 {{- range $name, $reference := $.Values.secretSettings }}
 {{ include "livegraph.secretVariable" (list $name $reference) }}
