@@ -18,6 +18,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
+	"sigs.k8s.io/kubectl-validate/pkg/utils"
 	"sigs.k8s.io/yaml"
 )
 
@@ -76,8 +77,6 @@ func render(loaded *chart.Chart, values map[string]any) (map[string]string, erro
 	return engine.Render(loaded, merged)
 }
 
-var separator = regexp.MustCompile(`(?m)^---$`)
-
 // manifests returns the rendered objects in a fixed order, as YAML.
 func manifests(t *testing.T, loaded *chart.Chart, values map[string]any) (found []string) {
 	t.Helper()
@@ -91,11 +90,13 @@ func manifests(t *testing.T, loaded *chart.Chart, values map[string]any) (found 
 	}
 	slices.Sort(paths)
 	for _, path := range paths {
-		for _, text := range separator.Split(output[path], -1) {
+		documents, err := utils.SplitYamlDocuments([]byte(output[path]))
+		require.NoError(t, err, path)
+		for _, text := range documents {
 			var content map[string]any
-			require.NoError(t, yaml.UnmarshalStrict([]byte(text), &content), "%s:\n%s", path, text)
+			require.NoError(t, yaml.UnmarshalStrict(text, &content), "%s:\n%s", path, text)
 			if content != nil {
-				found = append(found, text)
+				found = append(found, string(text))
 			}
 		}
 	}

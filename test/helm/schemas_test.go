@@ -41,7 +41,7 @@ func decoder() (*json.Serializer, *runtime.Scheme) {
 	return json.NewSerializerWithOptions(json.DefaultMetaFactory, types, types, options), types
 }
 
-// decode decodes an object and checks its name and its labels.
+// decode decodes an object, validates it, and checks its name and its labels.
 func decode(text string) (runtime.Object, error) {
 	var head metav1.TypeMeta
 	if err := yaml.Unmarshal([]byte(text), &head); err != nil {
@@ -62,6 +62,12 @@ func decode(text string) (runtime.Object, error) {
 		decoded, _, err := serializer.Decode([]byte(text), nil, nil)
 		if err != nil {
 			return nil, err
+		}
+		kind := schema.FromAPIVersionAndKind(head.APIVersion, head.Kind)
+		if kind.Group != monitoring.SchemeGroupVersion.Group {
+			if err := oldest.validate(kind, text); err != nil {
+				return nil, err
+			}
 		}
 		object = decoded
 	}
@@ -135,6 +141,7 @@ func TestADifferenceFromTheAPIIsReported(t *testing.T) {
 		{"policyTypes: [Ingress, Egress]", "policyTypes: Ingress", "NetworkPolicySpec.spec.policyTypes"},
 		{"backoffLimit: 3", "backoffLimit: 3\n  backoffLimit: 4", `"backoffLimit" already set`},
 		{"pathType: Prefix", "type: Prefix", "unknown field"},
+		{"            pathType: Prefix\n", "", "missing property 'pathType'"},
 		{"publishNotReadyAddresses: true", "publishNotReadyAddresses: 1", "publishNotReadyAddresses of type bool"},
 		{"scrapeTimeout: 10s", "scrapeTimeouts: 10s", "unknown field"},
 		{"kind: ServiceMonitor", "kind: ServiceMonitors", "no kind \"ServiceMonitors\""},
