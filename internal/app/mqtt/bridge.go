@@ -179,7 +179,15 @@ func (l *link) note(topic, reason string) {
 	l.mu.Lock()
 	since, log := l.notes.add(reason, time.Now())
 	l.mu.Unlock()
-	if log {
-		l.logger.Warn(reason, "topic", topic, "notLogged", since)
+	if !log {
+		return
 	}
+	logger := l.logger
+	if topic != "" {
+		logger = logger.With("topic", topic)
+	}
+	if since > 0 {
+		logger = logger.With("notLogged", since)
+	}
+	logger.Warn(reason)
 }
