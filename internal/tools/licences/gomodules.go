@@ -110,7 +110,8 @@ func listModules(dir string, packages ...string) (found []dependency, err error)
 
 var (
 	licenceName = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying)([.-].*)?$`)
-	noticeName  = regexp.MustCompile(`(?i)^(notice|patents)([.-].*)?$`)
+	// Modules of Eclipse have the licence that is chosen of two, a BSD-3-Clause, beside LICENSE.
+	noticeName = regexp.MustCompile(`(?i)^((notice|patents)([.-].*)?|edl-v10)$`)
 )
 
 // filesNamed returns the files of a folder whose names match, sorted.
