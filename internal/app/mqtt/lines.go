@@ -2,6 +2,7 @@ package mqtt
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,26 +17,14 @@ var (
 	errName = errors.New("a name of a source, metric or tag is empty, or has a backslash or a control character")
 )
 
-// appendLine appends a point in line protocol, the format of points in which the server creates sources.
+// appendLine appends a point in line protocol, the format of points in which the server creates sources. With an error
+// it appends nothing.
 func appendLine(b []byte, p *mapping.Point) ([]byte, error) {
-	keys := make([]string, 0, len(p.Tags))
-	for key := range p.Tags {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, name := range append([]string{p.Source, p.Metric}, keys...) {
-		if !isName(name) {
-			return b, errName
-		}
-	}
-	if strings.HasPrefix(p.Source, "#") {
-		return b, errors.New("the name of a source begins with #")
+	if err := checkNames(p); err != nil {
+		return b, err
 	}
 	b = append(b, nameEscapes.Replace(p.Source)...)
-	for _, key := range keys {
-		if !isName(p.Tags[key]) {
-			return b, errName
-		}
+	for _, key := range slices.Sorted(maps.Keys(p.Tags)) {
 		b = append(append(b, ','), nameEscapes.Replace(key)...)
 		b = append(append(b, '='), nameEscapes.Replace(p.Tags[key])...)
 	}
@@ -48,6 +37,20 @@ func appendLine(b []byte, p *mapping.Point) ([]byte, error) {
 	}
 	b = strconv.AppendInt(append(b, ' '), p.TimeUS, 10)
 	return append(b, "000\n"...), nil // nanoseconds, the default of the format
+}
+
+func checkNames(p *mapping.Point) error {
+	if strings.HasPrefix(p.Source, "#") {
+		return errors.New("the name of a source begins with #")
+	}
+	ok := isName(p.Source) && isName(p.Metric)
+	for key, value := range p.Tags {
+		ok = ok && isName(key) && isName(value)
+	}
+	if !ok {
+		return errName
+	}
+	return nil
 }
 
 // isName reports whether a text can be a name in a line. Backslashes are refused because the format has no escape for
