@@ -25,14 +25,13 @@ type StringEntry struct {
 type Notes struct {
 	Faults  []EntryFault
 	Strings []StringEntry
-	Absent  []int32 // positions of the request's entries that are not in the columns, ascending
 	// Unindexed is set if positions in the columns differ from those in the request.
 	Unindexed bool
 }
 
 // Reset prepares for the next run.
 func (n *Notes) Reset() {
-	n.Faults, n.Strings, n.Absent = n.Faults[:0], n.Strings[:0], n.Absent[:0]
+	n.Faults, n.Strings = n.Faults[:0], n.Strings[:0]
 }
 
 // Release resets n and removes its references to the request's body.
@@ -79,21 +78,17 @@ func (b *Batch) appendRun(l *Label, r *run) {
 // filterRun removes rejected entries from the column of numbers, and moves strings to the column of strings.
 func (b *Batch) filterRun(n *Notes, index, from int, l *Label) {
 	slices.SortStableFunc(n.Faults, func(a, b EntryFault) int { return cmp.Compare(a.Position, b.Position) })
-	faults, strs, absent := n.Faults, n.Strings, n.Absent
+	faults, strs := n.Faults, n.Strings
 	ts, values := b.Numbers.Times[from:], b.Numbers.Values[from:]
-	kept, skipped := 0, 0
+	kept := 0
 	for i := range ts {
-		for len(absent) > 0 && int(absent[0]) <= i+skipped {
-			absent = absent[1:]
-			skipped++
-		}
 		isString := len(strs) > 0 && strs[0].Position == int32(i)
 		if isString {
 			strs = strs[1:]
 		}
 		switch {
 		case len(faults) > 0 && faults[0].Position == int32(i):
-			b.Reject(faults[0].Reason, index, i+skipped, 1, l)
+			b.Reject(faults[0].Reason, index, i, 1, l)
 			for len(faults) > 0 && faults[0].Position == int32(i) {
 				faults = faults[1:]
 			}

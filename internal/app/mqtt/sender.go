@@ -33,6 +33,14 @@ type batch struct {
 	ends       []int // of the lines of each delivery
 }
 
+// start returns where the lines of a delivery begin.
+func (b *batch) start(i int) int {
+	if i == 0 {
+		return 0
+	}
+	return b.ends[i-1]
+}
+
 // run sends messages until the link is stopped and its queue is empty, or ctx ends.
 func (s *sender) run(ctx context.Context) {
 	for {
@@ -122,11 +130,7 @@ func (s *sender) addPoints(ctx context.Context, b *batch, m *mapping.Mapping, d 
 // send sends the messages from..to of a batch until the server has answered them. It reports whether it has. If the
 // server refuses the request because of its content, the halves are sent alone, to find the message.
 func (s *sender) send(ctx context.Context, b *batch, from, to int) bool {
-	start := 0
-	if from > 0 {
-		start = b.ends[from-1]
-	}
-	lines := b.lines[start:b.ends[to-1]]
+	lines := b.lines[b.start(from):b.ends[to-1]]
 	if len(lines) == 0 {
 		return true
 	}
@@ -182,7 +186,7 @@ func (s *sender) settle(b *batch, from, to int, receipt client.Receipt, err erro
 // countStored counts the messages that had points.
 func (s *sender) countStored(b *batch, from, to int) {
 	for i := from; i < to; i++ {
-		if i == 0 && b.ends[0] > 0 || i > 0 && b.ends[i] > b.ends[i-1] {
+		if b.ends[i] > b.start(i) {
 			s.count(stored)
 		}
 	}
