@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the stages of make test, or with "all" those of make test-all, and prints how long each
-# took. The end-to-end tests, which start a service about a hundred times, and the browser wait a
-# third of the time. Beside them, at the lowest priority, the other tests are compiled, the linter
-# runs, and the page's unit tests do. Timeouts of the service would expire beside more.
+# took. The end-to-end tests start a service about a hundred times. At the same time, at the lowest
+# priority, the other tests are compiled, the linter runs, and the page's unit tests do. Packages that
+# start systems, the browser and PromQL wait a third of the time, so four of these run at a time.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 suite=${1:-short}
@@ -67,9 +67,13 @@ compile() { nice -n 19 go list -test -export -f '' ./...; }
 } &
 beside=$!
 shown e2e go_tests ./test/e2e
-stage browser go test -count=1 -timeout 60m ./test/browser
-shown go go_tests -p 2 $(packages)
-stage promql module promql
+wait $beside
+{
+  stage browser go test -count=1 -timeout 60m ./test/browser
+  stage promql module promql
+} &
+beside=$!
+shown go go_tests -p 3 $(packages)
 wait $beside
 if [ "$suite" = all ]; then
   for name in grafana helm prometheus influx; do stage $name module $name; done
