@@ -24,6 +24,9 @@ const (
 
 // sourceCache caches which sources exist, for a short time. It does not cache
 // which do not exist, so a new source can be used immediately.
+//
+// Sources in use are read again before they expire, at most once at a time for a workspace. Otherwise all concurrent
+// requests of a workspace would read the same sources whenever these expire.
 type sourceCache struct {
 	ttl   time.Duration
 	limit int
@@ -38,15 +41,40 @@ type sourceCache struct {
 // last forget. The results of reads that began before that are not cached.
 type storeReads struct{ count int }
 
+// cachedSources are the cached sources of a workspace.
 type cachedSources struct {
-	byID   map[uuid.UUID]time.Time // expiry
-	byName map[string]cachedName
+	byID        map[uuid.UUID]*cachedSource
+	byName      map[string]*cachedSource
+	nextRefresh time.Time // earliest start of the next refresh
 }
 
-type cachedName struct {
-	id    uuid.UUID
-	until time.Time
+func (w *cachedSources) len() int { return len(w.byID) + len(w.byName) }
+
+// find returns a source that is not expired, or nil.
+func (w *cachedSources) find(s *block.Source, now time.Time) (found *cachedSource) {
+	if w == nil {
+		return nil
+	}
+	if s.ByName {
+		found = w.byName[s.Name]
+	} else {
+		found = w.byID[s.ID]
+	}
+	if found == nil || !now.Before(found.until) {
+		return nil
+	}
+	return found
 }
+
+type cachedSource struct {
+	id    uuid.UUID
+	until time.Time // expiry
+	used  bool      // since the last refresh
+}
+
+// refreshAhead is the part of the time to live before its end in which sources in use are read again. It is also the
+// maximum duration of a refresh and the minimum time between the starts of two.
+func (c *sourceCache) refreshAhead() time.Duration { return c.ttl / 3 }
 
 func newSourceCache(ttl time.Duration, limit int) *sourceCache {
 	return &sourceCache{
@@ -76,28 +104,55 @@ func (c *sourceCache) endRead(workspace uuid.UUID, r *storeReads) {
 	}
 }
 
-// lookup sets Known for the sources that are cached, and reports whether all are.
-func (c *sourceCache) lookup(workspace uuid.UUID, list []block.Source) bool {
-	now, all := time.Now(), true
+// lookup sets Known for the sources that are cached, and reports whether all are. If refresh is true, the caller
+// must start a refresh of the workspace.
+func (c *sourceCache) lookup(workspace uuid.UUID, list []block.Source) (all, refresh bool) {
+	now, expiry := time.Now(), time.Time{}
+	all = true
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := c.workspaces[workspace]
 	for i := range list {
 		s := &list[i]
-		switch {
-		case s.InvalidName:
+		if s.InvalidName {
 			continue
-		case w == nil:
-		case s.ByName:
-			if entry := w.byName[s.Name]; now.Before(entry.until) {
-				s.ID, s.Known = entry.id, true
-			}
-		default:
-			s.Known = now.Before(w.byID[s.ID])
 		}
-		all = all && s.Known
+		found := w.find(s, now)
+		if s.Known = found != nil; !s.Known {
+			all = false
+			continue
+		}
+		s.ID, found.used = found.id, true
+		if expiry.IsZero() || found.until.Before(expiry) {
+			expiry = found.until
+		}
 	}
-	return all
+	if expiry.IsZero() || expiry.Sub(now) > c.refreshAhead() || now.Before(w.nextRefresh) {
+		return all, false
+	}
+	w.nextRefresh = now.Add(c.refreshAhead())
+	return all, true
+}
+
+// takeUsed returns the sources of a workspace that were used since the last call.
+func (c *sourceCache) takeUsed(workspace uuid.UUID) (list []block.Source) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.workspaces[workspace]
+	if w == nil {
+		return nil
+	}
+	for id, s := range w.byID {
+		if s.used {
+			list, s.used = append(list, block.Source{ID: id}), false
+		}
+	}
+	for name, s := range w.byName {
+		if s.used {
+			list, s.used = append(list, block.Source{Name: name, ByName: true}), false
+		}
+	}
+	return list
 }
 
 // add caches the known sources, which a store read found that began at start. It caches
@@ -121,16 +176,27 @@ func (c *sourceCache) add(workspace uuid.UUID, list []block.Source, reads *store
 		}
 		w := c.workspaces[workspace]
 		if w == nil {
-			w = &cachedSources{byID: map[uuid.UUID]time.Time{}, byName: map[string]cachedName{}}
+			w = &cachedSources{byID: map[uuid.UUID]*cachedSource{}, byName: map[string]*cachedSource{}}
 			c.workspaces[workspace] = w
 		}
-		before := len(w.byID) + len(w.byName)
-		if s.ByName {
-			w.byName[strings.Clone(s.Name)] = cachedName{id: s.ID, until: until}
-		} else {
-			w.byID[s.ID] = until
-		}
-		c.entries += len(w.byID) + len(w.byName) - before
+		before := w.len()
+		w.put(s, until)
+		c.entries += w.len() - before
+	}
+}
+
+// put adds a source, or changes it in place.
+func (w *cachedSources) put(s *block.Source, until time.Time) {
+	switch {
+	case s.ByName && w.byName[s.Name] != nil:
+		found := w.byName[s.Name]
+		found.id, found.until = s.ID, until
+	case s.ByName:
+		w.byName[strings.Clone(s.Name)] = &cachedSource{id: s.ID, until: until}
+	case w.byID[s.ID] != nil:
+		w.byID[s.ID].until = until
+	default:
+		w.byID[s.ID] = &cachedSource{id: s.ID, until: until}
 	}
 }
 
@@ -140,7 +206,7 @@ func (c *sourceCache) forget(workspace uuid.UUID) {
 	defer c.mu.Unlock()
 	delete(c.reads, workspace)
 	if w := c.workspaces[workspace]; w != nil {
-		c.entries -= len(w.byID) + len(w.byName)
+		c.entries -= w.len()
 		delete(c.workspaces, workspace)
 	}
 }

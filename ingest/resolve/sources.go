@@ -27,7 +27,11 @@ func (r *Resolver) Sources(ctx context.Context, b *block.Batch, create bool) err
 	if create {
 		b.MarkUsed()
 	}
-	if r.sources.lookup(b.Workspace, list) {
+	known, refresh := r.sources.lookup(b.Workspace, list)
+	if refresh {
+		go r.refresh(context.WithoutCancel(ctx), b.Workspace)
+	}
+	if known {
 		r.metrics.SourcesHits.Inc()
 	} else {
 		r.metrics.SourcesMisses.Inc()
@@ -70,6 +74,19 @@ func (r *Resolver) findSources(ctx context.Context, b *block.Batch, create bool)
 	}
 	r.sources.add(b.Workspace, b.Sources.List, reads, start)
 	return nil
+}
+
+// refresh reads the sources of a workspace that are in use again, before they expire. If it fails, requests read them
+// themselves when they have expired, and report the error.
+func (r *Resolver) refresh(ctx context.Context, workspace uuid.UUID) {
+	ctx, cancel := context.WithTimeout(ctx, r.sources.refreshAhead())
+	defer cancel()
+	list := r.sources.takeUsed(workspace)
+	start, reads := time.Now(), r.sources.beginRead(workspace)
+	defer r.sources.endRead(workspace, reads)
+	if err := r.querySources(ctx, workspace, list); err == nil {
+		r.sources.add(workspace, list, reads, start)
+	}
 }
 
 // assignPartitions sets the partitions of the request's sources. The request keeps the current
