@@ -12,6 +12,7 @@ status is 1 if a file is stale.
 
 import argparse
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -148,14 +149,18 @@ def blocking(source: str) -> str:
     return f"{summary.rstrip()}\n\nGenerated from _async by tools/generate.py. Do not edit.\n{end}{rest}"
 
 
-def formatted(name: str, source: str) -> str:
-    """Returns a source in the layout that ruff requires, with sorted imports."""
-    for arguments in (["check", "--fix-only", "--quiet", "--select=I"], ["format", "--quiet"]):
-        command = [sys.executable, "-m", "ruff", *arguments, f"--config={ROOT / 'pyproject.toml'}"]
-        command.append(f"--stdin-filename={PACKAGE / name}")
-        run = subprocess.run([*command, "-"], input=source, capture_output=True, text=True, check=True)
-        source = run.stdout
-    return source
+def formatted(sources: dict[str, str]) -> dict[str, str]:
+    """Returns sources by file name in the layout that ruff requires, with sorted imports."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, source in sources.items():
+            path = Path(folder, "src", "livegraph", name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(source, encoding="utf-8")
+        shutil.copy(ROOT / "pyproject.toml", folder)
+        for arguments in (["check", "--fix-only", "--select=I"], ["format"]):
+            command = [sys.executable, "-m", "ruff", *arguments, "--quiet", "--no-cache", folder]
+            subprocess.run(command, check=True)
+        return {name: Path(folder, "src", "livegraph", name).read_text(encoding="utf-8") for name in sources}
 
 
 def generated() -> dict[Path, str]:
@@ -163,7 +168,7 @@ def generated() -> dict[Path, str]:
     files = {"types.py": types()}
     for module in sorted((PACKAGE / "_async").glob("*.py")):
         files[f"_sync/{module.name}"] = blocking(module.read_text(encoding="utf-8"))
-    return {PACKAGE / name: formatted(name, source) for name, source in files.items()}
+    return {PACKAGE / name: source for name, source in formatted(files).items()}
 
 
 def main() -> int:

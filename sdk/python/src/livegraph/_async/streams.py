@@ -14,7 +14,10 @@ from .transport import AsyncTransport
 
 
 class AsyncEventStream:
-    """The events of a stream. It is an iterator and a context manager, which closes the connection.
+    """The events of a stream. It is an iterator and a context manager.
+
+    The context manager opens the connection when it is entered, so that no later event is missed, and closes it. Without
+    it, the connection is opened at the first event that is requested.
 
     If the connection breaks, the stream is opened again after the last event. The iteration ends with the exception
     if that fails permanently or for longer than the total time of the client's retries.
@@ -31,6 +34,7 @@ class AsyncEventStream:
         return self._last_id
 
     async def __aenter__(self) -> Self:
+        await self._events.__anext__()  # the connection is open
         return self
 
     async def __aexit__(
@@ -42,13 +46,15 @@ class AsyncEventStream:
         return self
 
     async def __anext__(self) -> Event:
-        return await self._events.__anext__()
+        while (event := await self._events.__anext__()) is None:
+            pass
+        return event
 
     async def aclose(self) -> None:
         """Closes the connection."""
         await self._events.aclose()
 
-    async def _read(self) -> AsyncGenerator[Event, None]:
+    async def _read(self) -> AsyncGenerator[Event | None, None]:
         attempts = self._transport.attempts()
         while True:
             failure: LivegraphError = TransportError("the server ended the stream")
@@ -56,8 +62,7 @@ class AsyncEventStream:
                 async with aclosing(self._connection()) as received:
                     async for event in received:
                         attempts = self._transport.attempts()
-                        if event is not None:
-                            yield event
+                        yield event
             except LivegraphError as error:
                 failure = error
             wait = attempts.next_wait(failure, repeatable=True)
@@ -66,12 +71,13 @@ class AsyncEventStream:
             await sleep(wait)
 
     async def _connection(self) -> AsyncGenerator[Event | None, None]:
-        """Iterates over the events of one connection, and returns None for each part that contains no event."""
+        """Iterates over the events of one connection, and None when it is open and for heartbeats."""
         headers = {"Accept": "text/event-stream"}
         if self._last_id:
             headers["Last-Event-ID"] = self._last_id
         parser = Parser(self._last_id)
         async with self._transport.open(replace(self._request, headers=headers)) as response:
+            yield None
             async for chunk in response.aiter_bytes():
                 for event in parser.feed(chunk):
                     self._last_id = event.id

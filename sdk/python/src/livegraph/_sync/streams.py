@@ -17,7 +17,10 @@ from .transport import Transport
 
 
 class EventStream:
-    """The events of a stream. It is an iterator and a context manager, which closes the connection.
+    """The events of a stream. It is an iterator and a context manager.
+
+    The context manager opens the connection when it is entered, so that no later event is missed, and closes it. Without
+    it, the connection is opened at the first event that is requested.
 
     If the connection breaks, the stream is opened again after the last event. The iteration ends with the exception
     if that fails permanently or for longer than the total time of the client's retries.
@@ -34,6 +37,7 @@ class EventStream:
         return self._last_id
 
     def __enter__(self) -> Self:
+        self._events.__next__()  # the connection is open
         return self
 
     def __exit__(
@@ -45,13 +49,15 @@ class EventStream:
         return self
 
     def __next__(self) -> Event:
-        return self._events.__next__()
+        while (event := self._events.__next__()) is None:
+            pass
+        return event
 
     def close(self) -> None:
         """Closes the connection."""
         self._events.close()
 
-    def _read(self) -> Generator[Event, None]:
+    def _read(self) -> Generator[Event | None, None]:
         attempts = self._transport.attempts()
         while True:
             failure: LivegraphError = TransportError("the server ended the stream")
@@ -59,8 +65,7 @@ class EventStream:
                 with closing(self._connection()) as received:
                     for event in received:
                         attempts = self._transport.attempts()
-                        if event is not None:
-                            yield event
+                        yield event
             except LivegraphError as error:
                 failure = error
             wait = attempts.next_wait(failure, repeatable=True)
@@ -69,12 +74,13 @@ class EventStream:
             sleep(wait)
 
     def _connection(self) -> Generator[Event | None, None]:
-        """Iterates over the events of one connection, and returns None for each part that contains no event."""
+        """Iterates over the events of one connection, and None when it is open and for heartbeats."""
         headers = {"Accept": "text/event-stream"}
         if self._last_id:
             headers["Last-Event-ID"] = self._last_id
         parser = Parser(self._last_id)
         with self._transport.open(replace(self._request, headers=headers)) as response:
+            yield None
             for chunk in response.iter_bytes():
                 for event in parser.feed(chunk):
                     self._last_id = event.id
