@@ -11,7 +11,7 @@ import httpx
 
 from ._request import Request
 from .errors import APIError, ResponseError, error_class
-from .types import PrometheusResult
+from .types import Problem, PrometheusResult
 
 T = TypeVar("T")
 
@@ -136,7 +136,7 @@ def next_page(request: Request[T], page: Page[T], offset: int) -> Request[T] | N
     return None
 
 
-def batch_error(problem: dict[str, Any]) -> APIError:
+def batch_error(problem: Problem) -> APIError:
     """Returns the exception for the error of one command of a batch that is not atomic."""
     code = str(problem.get("code") or "")
     return error_class(0, code)(str(problem.get("message") or "failed"), code=code, details=problem.get("details"))

@@ -78,8 +78,13 @@ def test_what_must_not_be_repeated_is_only_retried_if_it_was_not_executed(call: 
         with pytest.raises((livegraph.ServerError, TransportError)):
             call(client(server))
         assert len(server.requests) == 1
-    for problem in (failure(429, "RATE_LIMITED"), REFUSED, httpx.ConnectTimeout("too slow")):
-        server = Server(problem, answer({"id": "x"}))
+    repeated: tuple[httpx.Response | Exception, ...] = (
+        failure(429, "RATE_LIMITED"),
+        REFUSED,
+        httpx.ConnectTimeout("too slow"),
+    )
+    for again in repeated:
+        server = Server(again, answer({"id": "x"}))
         assert call(client(server)) == {"id": "x"}
 
 

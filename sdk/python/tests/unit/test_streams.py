@@ -10,7 +10,10 @@ import livegraph
 from livegraph import Event, Retry
 from livegraph._sse import Parser
 
-TEXT = b': open\n\nid: 1\nevent: change\ndata: {"a":\ndata: "\xc3\xa9"}\n\nid: 2\n\ndata: 5\r\n\r\nid: 3\n\n: heartbeat\n\n'
+TEXT = (
+    b': open\n\nid: 1\nevent: change\ndata: {"a":\ndata: "\xc3\xa9"}\n\n'
+    b"id: 2\n\ndata: 5\r\n\r\nid: 3\n\n: heartbeat\n\n"
+)
 EVENTS = [Event("1", "change", {"a": "é"}), Event("2", "message", 5)]
 
 

@@ -212,7 +212,7 @@ def store(request):
 client(store).writer(interval=3600).write("s", "m", 7)
 """
     path = str(__file__).rsplit("/", 1)[0]
-    run = subprocess.run([sys.executable, "-c", source.format(path=path)], capture_output=True, text=True, check=True)  # noqa: S603
+    run = subprocess.run([sys.executable, "-c", source.format(path=path)], capture_output=True, text=True, check=True)
     assert run.stdout == "[7]\n"
 
 

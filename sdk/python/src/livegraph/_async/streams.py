@@ -16,8 +16,8 @@ from .transport import AsyncTransport
 class AsyncEventStream:
     """The events of a stream. It is an iterator and a context manager.
 
-    The context manager opens the connection when it is entered, so that no later event is missed, and closes it. Without
-    it, the connection is opened at the first event that is requested.
+    The context manager opens the connection when it is entered, so that no later event is missed, and closes it.
+    Without it, the connection is opened at the first event that is requested.
 
     If the connection breaks, the stream is opened again after the last event. The iteration ends with the exception
     if that fails permanently or for longer than the total time of the client's retries.
