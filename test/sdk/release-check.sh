@@ -35,4 +35,4 @@ with livegraph.Client("http://127.0.0.1:1", "lg_test_x", "w", retry=livegraph.Re
     except livegraph.TransportError as error:
         assert not error.sent
 PYTHON
-ls dist
+echo "sdk/python/dist has the package"

@@ -135,10 +135,15 @@ class WriterClosedError(LivegraphError):
 
 
 _BY_STATUS: Mapping[int, type[APIError]] = {
+    400: ValidationError,
     401: AuthenticationError,
     403: AuthorizationError,
     404: NotFoundError,
+    405: ValidationError,
     409: ConflictError,
+    413: ValidationError,
+    415: ValidationError,
+    422: ValidationError,
     429: RateLimitedError,
     502: UnavailableError,
     503: UnavailableError,
@@ -160,4 +165,4 @@ def error_class(status: int, code: str) -> type[APIError]:
         return _BY_CODE.get(code, APIError)
     if status >= _SERVER_ERRORS:
         return _BY_STATUS.get(status, ServerError)
-    return _BY_STATUS.get(status, ValidationError if code == "VALIDATION_ERROR" else APIError)
+    return _BY_STATUS.get(status, APIError)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from livegraph import AsyncClient, Client, ConflictError, NotFoundError, batch_error, commands
+from livegraph import AsyncClient, Client, ConflictError, NotFoundError, ValidationError, batch_error, commands
 
 
 def test_nodes_and_edges_are_created_changed_and_deleted(client: Client) -> None:
@@ -129,9 +129,9 @@ def test_promql_is_evaluated(client: Client) -> None:
     [series] = ranged["data"]["result"]
     assert isinstance(series, dict)
     assert [value[1] for value in series["values"]] == ["2"] * 5
-    with pytest.raises(Exception, match="bad_data") as caught:
+    with pytest.raises(ValidationError, match="400 bad_data") as caught:
         client.prometheus.query("sum(")
-    assert caught.value.status == 400  # type: ignore[attr-defined]
+    assert caught.value.request_id
 
 
 def test_the_account_has_the_scopes_of_the_key(client: Client) -> None:

@@ -8,7 +8,9 @@ import httpx
 import pytest
 from servers import Server, async_client, client, page
 
+from livegraph import Page
 from livegraph._request import Request, following
+from livegraph._response import next_page
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,6 +31,12 @@ def test_pages_without_a_cursor_follow_the_offset() -> None:
     server = Server(page([1, 2], more=True), page([3], more=True), page([4], more=True), page([], more=True))
     assert list(client(server).documents.iterate()) == [1, 2, 3, 4]
     assert [request.url.params.get("offset") for request in server.requests] == [None, "2", "3", "4"]
+
+
+def test_a_cursor_replaces_the_offset() -> None:
+    request = Request[int]("GET", "/", query=(("offset", "5"), ("name", "n")))
+    found = Page([1], {"total": 9, "hasMore": True, "nextCursor": "x"})
+    assert next_page(request, found, 6) == Request("GET", "/", query=(("name", "n"), ("cursor", "x")))
 
 
 def test_pages_are_read_when_they_are_needed() -> None:
