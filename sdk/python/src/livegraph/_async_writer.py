@@ -109,13 +109,21 @@ class AsyncWriter:
                 points = []
                 await self._settle()
         except asyncio.CancelledError as error:
+            await self._abandon(points, error)
+            raise
+
+    async def _abandon(self, points: list[Point], error: asyncio.CancelledError) -> None:
+        """Reports the points that were being sent and those in the queue, and closes the writer."""
+        async with self._changed:
             self._closed = True
-            while points:
+            if points:
+                self._failures.report(points, error)
+            self._buffer.settle()
+            while points := self._buffer.take():
                 self._failures.report(points, error)
                 self._buffer.settle()
-                points = self._buffer.take()
             self._failures.log_pending()
-            raise
+            self._changed.notify_all()
 
     async def _batch_is_due(self) -> bool:
         """Waits until a batch is due. It returns False when the writer is closed and has no points."""

@@ -3,6 +3,7 @@
 import logging
 import math
 import numbers
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -129,24 +130,30 @@ def halves(points: list[Point], error: Exception) -> list[list[Point]]:
 class Failures:
     """The points that could not be written. They are given to a callback, or raised by the next call.
 
-    A callback that raises an exception does not stop the writer: its exception is raised by the next call.
+    A callback that raises an exception does not stop the writer: its exception is raised by the next call. The methods
+    are safe for concurrent use.
     """
 
     def __init__(self, on_error: Callable[[WriteError], None] | None) -> None:
         self._on_error = on_error
         self._pending: list[WriteError] = []
+        self._lock = threading.Lock()
 
     def report(self, points: list[Point], cause: BaseException) -> None:
         """Reports points that were not written."""
-        error = WriteError(f"{len(points)} points could not be written: {cause}", points)
+        error = WriteError(f"{len(points)} points could not be written: {str(cause) or type(cause).__name__}", points)
         error.__cause__ = cause
         if self._on_error is None:
-            self._pending.append(error)
+            self._add(error)
             return
         try:
             self._on_error(error)
         except Exception as failure:
             error.add_note(f"The error callback failed: {failure!r}")
+            self._add(error)
+
+    def _add(self, error: WriteError) -> None:
+        with self._lock:
             self._pending.append(error)
 
     def report_answer(self, points: list[Point], answer: IngestAnswerData) -> None:
@@ -160,9 +167,10 @@ class Failures:
         Raises:
             WriteError: Some points were not written.
         """
-        if not self._pending:
+        with self._lock:
+            pending, self._pending = self._pending, []
+        if not pending:
             return
-        pending, self._pending = self._pending, []
         if len(pending) == 1:
             raise pending[0]
         points = [point for error in pending for point in error.points]
@@ -171,7 +179,6 @@ class Failures:
         ].__cause__
 
     def log_pending(self) -> None:
-        """Logs what nobody can receive any more."""
+        """Logs what was not reported to a callback and may not be raised, because the program ends."""
         for error in self._pending:
             logger.error("%s", error)
-        self._pending = []

@@ -72,7 +72,7 @@ def frame_series(
     groups = plain.groupby(list(tags), dropna=False, sort=False, observed=True).indices if tags else {}
     batch: list[PointSeries] = []
     times: list[Any]
-    room = MAX_VALUES
+    free = MAX_VALUES
     for key, rows in groups.items() if tags else [((), range(len(plain)))]:
         labels = _labels(tags, key if isinstance(key, tuple) else (key,))
         for metric in metrics:
@@ -85,14 +85,14 @@ def frame_series(
                         "source": source,
                         "metric": str(metric),
                         "tags": labels,
-                        "timestamps": times[:room],
-                        "values": values[:room],
+                        "timestamps": times[:free],
+                        "values": values[:free],
                     }
                 )
-                times, values, room = times[room:], values[room:], room - min(room, len(values))
-                if not room:
+                times, values, free = times[free:], values[free:], free - min(free, len(values))
+                if not free:
                     yield batch
-                    batch, room = [], MAX_VALUES
+                    batch, free = [], MAX_VALUES
     if batch:
         yield batch
 

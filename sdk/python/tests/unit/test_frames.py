@@ -62,7 +62,7 @@ def stream(columns: dict[str, Any]) -> bytes:
     return bytes(sink.getvalue().to_pybytes())
 
 
-def test_pages_of_a_frame_are_put_together() -> None:
+def test_pages_of_a_frame_become_one_frame() -> None:
     first = stream({"metric": pa.array(["a", "a"]).dictionary_encode(), "value": [1.0, 2.0]})
     second = stream({"metric": pa.array(["b"]).dictionary_encode(), "value": [3.0], "tag.k": ["v"]})
     link = '</api/live-data/query?cursor=x&format=arrow>; rel="next"'

@@ -275,11 +275,30 @@ async def test_an_async_writer_that_is_cancelled_reports_the_points_in_the_queue
         await asyncio.sleep(NEVER)
         return receipt(request)
 
-    writer = async_client(hang).writer(batch_size=2, on_error=errors.append)  # type: ignore[arg-type]
+    writer = async_client(hang).writer(batch_size=2, max_points=5, on_error=errors.append)  # type: ignore[arg-type]
     for value in range(5):
         await writer.write("s", "m", value)
+    blocked = asyncio.create_task(writer.write("s", "m", 5))
     await asyncio.sleep(0.05)
     assert writer._task is not None
     writer._task.cancel()
-    await asyncio.wait([writer._task])
+    with pytest.raises(livegraph.WriterClosedError):
+        await blocked
+    await writer.flush()
     assert [point["value"] for error in errors for point in error.points] == list(range(5))
+
+
+async def test_an_idle_async_writer_that_is_cancelled_reports_the_points_in_the_queue(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    writer = async_client(Server()).writer(interval=NEVER)
+    for value in range(3):
+        await writer.write("s", "m", value)
+    await asyncio.sleep(0.01)
+    assert writer._task is not None
+    writer._task.cancel()
+    await asyncio.wait([writer._task])
+    assert "3 points could not be written" in caplog.text
+    with pytest.raises(WriteError) as caught:
+        await writer.flush()
+    assert len(caught.value.points) == 3

@@ -148,8 +148,8 @@ class Client:
             max_points: The number of points that the writer holds. ``write`` waits for space beyond it.
             batch_size: The number of points of a request.
             interval: The seconds after which points are sent, even if they are fewer than batch_size.
-            on_error: Called with points that could not be written. Without it, the next call of the writer raises
-                the error.
+            on_error: Called with points that could not be written. It must not call the writer. Without it, the next
+                call of the writer raises the error.
         """
 
         def send(points: list[Point]) -> IngestAnswerData:
