@@ -18,7 +18,7 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 
 .PHONY: help
 help: ## this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: prerequisites
 prerequisites:
@@ -71,9 +71,10 @@ dev: prerequisites $(PAGE_DEPS) $(TOOLS)/air ## run the server and the page from
 # What tests could not be run for lack of something on this machine.
 NOT_RUN := $(CURDIR)/$(BIN)/not-run
 
-# What the tests of a folder below test run in Python: clients of InfluxDB, data frames.
+# What the tests of a folder below test run in Python: clients of InfluxDB, data frames, the SDK.
 INFLUX_PYTHON    := $(BIN)/influx-python/.installed
 NOTEBOOKS_PYTHON := $(BIN)/notebooks-python/.installed
+SDK_PYTHON       := $(BIN)/sdk-python/.installed
 
 $(BIN)/%-python/.installed: test/%/requirements.txt
 	@echo "installing the Python packages of test/$*"
@@ -120,7 +121,7 @@ test: build chromium mosquitto $(BROWSER_DEPS) $(TOOLS)/golangci-lint ## set up,
 
 .PHONY: test-all
 test-all: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
-test-all: build chromium mosquitto $(BROWSER_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(TOOLS)/golangci-lint ## make test in its long form, on Apache Kafka as well, and with the clients and servers of other projects
+test-all: build chromium mosquitto $(BROWSER_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(SDK_PYTHON) $(TOOLS)/golangci-lint ## make test in its long form, on Apache Kafka as well, and with the clients and servers of other projects
 	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
 	@test/stages.sh all
@@ -128,6 +129,18 @@ test-all: build chromium mosquitto $(BROWSER_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_
 
 not-run = if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); \
 	echo "Install what is missing (Java 17 and Maven for Apache Kafka, Chromium for the page, Mosquitto for MQTT) to run them too."; fi >&2
+
+.PHONY: sdk-generate
+sdk-generate: $(SDK_PYTHON) ## make the generated files of sdk/python again, from schemas/openapi.yaml and the async client
+	@$(BIN)/sdk-python/bin/python sdk/python/tools/generate.py
+
+.PHONY: sdk-test
+sdk-test: $(SDK_PYTHON) ## the tests of sdk/python that need no service, ruff and mypy
+	@LIVEGRAPH_TEST=all go test -count=1 -short ./test/sdk
+
+.PHONY: sdk-release-check
+sdk-release-check: $(SDK_PYTHON) ## build the package of sdk/python, check it, and install it in a new environment
+	@test/sdk/release-check.sh $(BIN)/sdk-python/bin/python $(RELEASE)
 
 .PHONY: test-milvus
 test-milvus: ## the tests of the vector store on Milvus standalone (make test runs them on milvus-lite)
@@ -215,7 +228,7 @@ notices: $(TOOLS)/licences $(PAGE_DEPS) ## write anew what the licences of what 
 	@$(TOOLS)/licences notices > $(BIN)/notices.txt && mv $(BIN)/notices.txt $(NOTICES)
 
 .PHONY: licences
-licences: $(TOOLS)/licences $(PAGE_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) build ## fail if the licence of a dependency is not allowed, or a notice is missing
+licences: $(TOOLS)/licences $(PAGE_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(SDK_PYTHON) build ## fail if the licence of a dependency is not allowed, or a notice is missing
 	@$(BIN)/livegraph engines install
 	@$(TOOLS)/licences check
 	@$(TOOLS)/licences notices | cmp -s - $(NOTICES) || { echo "$(NOTICES) is stale: commit what 'make notices' made"; exit 1; }

@@ -1,0 +1,94 @@
+"""Documents and search."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Unpack
+
+from .._request import COMMAND_HEADERS, JSON, Id, Request, encode, fields, part, query
+from .._response import Page
+from ..filters import HybridOptions, SearchOptions
+from ..types import (
+    DeleteDocumentAnswerData,
+    Document,
+    HybridHit,
+    IndexStatus,
+    NewDocument,
+    PutDocumentResult,
+    PutDocumentsAnswerData,
+    SearchHit,
+)
+from .transport import AsyncTransport
+
+DOCUMENTS = "/api/documents"
+
+
+class AsyncDocuments:
+    """Texts that become nodes of the graph."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def put(self, documents: Sequence[NewDocument]) -> Sequence[PutDocumentResult]:
+        """Creates or changes 1 to 1,000 documents with at most 8 MiB, and returns the result of each.
+
+        A document is identified by its ``externalId``. The same content again changes nothing. Search finds the
+        documents about a second later.
+        """
+        body = encode({"documents": list(documents)})
+        request = Request[PutDocumentsAnswerData]("POST", DOCUMENTS, body=body, headers=COMMAND_HEADERS)
+        return (await self._transport.data(request))["documents"]
+
+    async def get(self, id: Id) -> Document:
+        """Returns a document with its passages, by the id of its node or its external id."""
+        return await self._transport.data(Request[Document]("GET", f"{DOCUMENTS}/{part(id)}"))
+
+    async def list(self, *, limit: int = 100, offset: int | None = None) -> Page[Document]:
+        """Returns a page of at most 100 documents, oldest first, without their texts."""
+        paging = query(limit=limit, offset=offset)
+        return await self._transport.page(Request[Document]("GET", DOCUMENTS, query=paging))
+
+    def iterate(self) -> AsyncIterator[Document]:
+        """Iterates over all documents, oldest first, page by page, without their texts."""
+        return self._transport.pages(Request[Document]("GET", DOCUMENTS, query=query(limit=100)))
+
+    async def delete(self, id: Id) -> DeleteDocumentAnswerData:
+        """Deletes a document with its passages. ``commands.undo`` with the ``commandId`` restores them.
+
+        The request is not repeated if the server may have executed it, because the repetition would return 404.
+        """
+        request = Request[DeleteDocumentAnswerData](
+            "DELETE", f"{DOCUMENTS}/{part(id)}", headers={"Prefer": COMMAND_HEADERS["Prefer"]}, repeatable=False
+        )
+        return await self._transport.data(request)
+
+
+class AsyncSearch:
+    """Search for nodes."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def nodes(
+        self, query: str, *, limit: int = 10, offset: int | None = None, **options: Unpack[SearchOptions]
+    ) -> Page[SearchHit]:
+        """Returns the nodes that match a text by words and by meaning, best first.
+
+        ``meta["degraded"]`` lists what is missing while a part of the search is unavailable.
+        """
+        body = encode(fields(query=query, limit=limit, offset=offset, **options))
+        return await self._transport.page(Request[SearchHit]("POST", "/api/rag/search", body=body, headers=JSON))
+
+    async def hybrid(
+        self, query: str, *, limit: int = 10, offset: int | None = None, **options: Unpack[HybridOptions]
+    ) -> Page[HybridHit]:
+        """Returns the nodes that match a text by words, by meaning and by the edges that lead to them, best first.
+
+        ``path`` of a result contains the edges from the node where the traversal began.
+        """
+        body = encode(fields(query=query, limit=limit, offset=offset, **options))
+        return await self._transport.page(
+            Request[HybridHit]("POST", "/api/rag/hybrid-search", body=body, headers=JSON)
+        )
+
+    async def index_status(self) -> IndexStatus:
+        """Returns the status of the index of the workspace's nodes."""
+        return await self._transport.data(Request[IndexStatus]("GET", "/api/rag/index/status"))

@@ -1,0 +1,242 @@
+"""Nodes, edges, commands and the history of the graph."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+from .. import commands as build
+from .._request import COMMAND_HEADERS, Id, Request, encode, idempotency, part, query, selection
+from .._response import Page
+from ..filters import EdgeFilter, NeighborFilter, NodeFilter
+from ..types import (
+    BatchResult,
+    CascadeEdges,
+    Change,
+    Command,
+    CommandResult,
+    CommandState,
+    Edge,
+    EntityType,
+    Neighbor,
+    Node,
+)
+from .streams import AsyncEventStream
+from .transport import AsyncTransport
+
+
+class AsyncCommands:
+    """Commands, which change the graph. ``livegraph.commands`` builds them.
+
+    A command is sent with an idempotency key, so that a repeated request does not execute it twice.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def execute(self, command: Command, *, idempotency_key: str | None = None) -> CommandResult:
+        """Executes a command and returns its result.
+
+        Raises:
+            NotFoundError: The node or the edge does not exist.
+            ConflictError: The id exists, the version is another one, or an undo is blocked.
+            ValidationError: The command has invalid values.
+        """
+        headers = COMMAND_HEADERS | idempotency(idempotency_key)
+        body = encode(command)
+        return await self._transport.data(
+            Request[CommandResult]("POST", "/api/commands/execute", body=body, headers=headers)
+        )
+
+    async def batch(
+        self, commands: Sequence[Command], *, atomic: bool = True, idempotency_key: str | None = None
+    ) -> BatchResult:
+        """Executes 1 to 1,000 commands in order and returns the result of each.
+
+        If atomic is True, all commands are applied or none, and the exception is that of the first that fails.
+        Otherwise the result of a failed command has the status ``failed`` and its ``error``; ``batch_error`` returns
+        it as an exception.
+        """
+        headers = COMMAND_HEADERS | idempotency(idempotency_key)
+        body = encode({"commands": list(commands), "atomic": atomic})
+        return await self._transport.data(
+            Request[BatchResult]("POST", "/api/commands/batch", body=body, headers=headers)
+        )
+
+    async def undo(
+        self, *, scope: Literal["mine", "workspace"] | None = None, command_id: Id | None = None
+    ) -> CommandResult:
+        """Cancels the last command of the scope (default: mine), or the command or atomic batch with the id."""
+        return await self.execute(build.undo(scope=scope, command_id=command_id))
+
+    async def redo(
+        self, *, scope: Literal["mine", "workspace"] | None = None, command_id: Id | None = None
+    ) -> CommandResult:
+        """Restores the command that was cancelled last, or the one with the id."""
+        return await self.execute(build.redo(scope=scope, command_id=command_id))
+
+    async def get(self, id: Id) -> CommandState:
+        """Returns the state of a command or a batch of the last 24 hours."""
+        return await self._transport.data(Request[CommandState]("GET", f"/api/commands/{part(id)}"))
+
+
+class AsyncNodes:
+    """The nodes of the graph."""
+
+    def __init__(self, transport: AsyncTransport, commands: AsyncCommands) -> None:
+        self._transport, self._commands = transport, commands
+
+    async def create(
+        self,
+        name: str,
+        entity_type: EntityType,
+        *,
+        id: Id | None = None,
+        description: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+    ) -> Node:
+        """Creates a node. Without an id, the server chooses it.
+
+        Raises:
+            ConflictError: The id exists or was deleted.
+        """
+        command = build.create_node(name, entity_type, id=id, description=description, properties=properties)
+        return (await self._commands.execute(command))["node"]
+
+    async def update(self, id: Id, changes: Mapping[str, Any], *, expected_version: int | None = None) -> Node:
+        """Changes the fields of ``UpdateNode`` in changes and returns the node.
+
+        ``properties`` is a merge patch: None removes a property.
+
+        Raises:
+            ConflictError: The node has another version than the expected one.
+        """
+        return (await self._commands.execute(build.update_node(id, changes, expected_version=expected_version)))[
+            "node"
+        ]
+
+    async def delete(self, id: Id, *, expected_version: int | None = None) -> CommandResult:
+        """Deletes a node with its edges. The result contains the ``commandId`` for an undo."""
+        return await self._commands.execute(build.delete_node(id, expected_version=expected_version))
+
+    async def get(self, id: Id) -> Node:
+        """Returns a node."""
+        return await self._transport.data(Request[Node]("GET", f"/api/queries/nodes/{part(id)}"))
+
+    async def list(
+        self, *, limit: int = 100, offset: int | None = None, cursor: str | None = None, **filters: Unpack[NodeFilter]
+    ) -> Page[Node]:
+        """Returns a page of at most 100 nodes that match all filters."""
+        fields = selection("property", filters, limit=limit, offset=offset, cursor=cursor)
+        return await self._transport.page(Request[Node]("GET", "/api/queries/nodes", query=fields))
+
+    def iterate(self, **filters: Unpack[NodeFilter]) -> AsyncIterator[Node]:
+        """Iterates over all nodes that match all filters, page by page."""
+        fields = selection("property", filters, limit=100)
+        return self._transport.pages(Request[Node]("GET", "/api/queries/nodes", query=fields))
+
+    async def neighbors(
+        self,
+        id: Id,
+        *,
+        limit: int = 100,
+        offset: int | None = None,
+        cursor: str | None = None,
+        **filters: Unpack[NeighborFilter],
+    ) -> Page[Neighbor]:
+        """Returns a page of the nodes that are reachable over at most ``depth`` edges, with these edges.
+
+        ``meta["truncated"]`` of the page is True if there are more edges than the server follows.
+        """
+        fields = query(limit=limit, offset=offset, cursor=cursor, **filters)
+        return await self._transport.page(Request[Neighbor]("GET", _neighbors_path(id), query=fields))
+
+    def iterate_neighbors(self, id: Id, **filters: Unpack[NeighborFilter]) -> AsyncIterator[Neighbor]:
+        """Iterates over all neighbors, page by page."""
+        return self._transport.pages(Request[Neighbor]("GET", _neighbors_path(id), query=query(limit=100, **filters)))
+
+
+def _neighbors_path(node_id: Id) -> str:
+    return f"/api/queries/nodes/{part(node_id)}/neighbors"
+
+
+class AsyncEdges:
+    """The edges of the graph."""
+
+    def __init__(self, transport: AsyncTransport, commands: AsyncCommands) -> None:
+        self._transport, self._commands = transport, commands
+
+    async def create(
+        self,
+        source_id: Id,
+        target_id: Id,
+        relation_type: str,
+        *,
+        id: Id | None = None,
+        properties: Mapping[str, Any] | None = None,
+    ) -> Edge:
+        """Creates an edge from the source to the target. Without an id, the server chooses it.
+
+        Raises:
+            NotFoundError: One of the nodes does not exist.
+        """
+        command = build.create_edge(source_id, target_id, relation_type, id=id, properties=properties)
+        return (await self._commands.execute(command))["edge"]
+
+    async def update(self, id: Id, changes: Mapping[str, Any], *, expected_version: int | None = None) -> Edge:
+        """Changes the fields of ``UpdateEdge`` in changes and returns the edge."""
+        return (await self._commands.execute(build.update_edge(id, changes, expected_version=expected_version)))[
+            "edge"
+        ]
+
+    async def delete(self, id: Id, *, expected_version: int | None = None) -> CommandResult:
+        """Deletes an edge. The result contains the ``commandId`` for an undo."""
+        return await self._commands.execute(build.delete_edge(id, expected_version=expected_version))
+
+    async def get(self, id: Id) -> Edge:
+        """Returns an edge."""
+        return await self._transport.data(Request[Edge]("GET", f"/api/queries/edges/{part(id)}"))
+
+    async def list(
+        self, *, limit: int = 100, offset: int | None = None, cursor: str | None = None, **filters: Unpack[EdgeFilter]
+    ) -> Page[Edge]:
+        """Returns a page of at most 100 edges that match all filters."""
+        fields = selection("property", filters, limit=limit, offset=offset, cursor=cursor)
+        return await self._transport.page(Request[Edge]("GET", "/api/queries/edges", query=fields))
+
+    def iterate(self, **filters: Unpack[EdgeFilter]) -> AsyncIterator[Edge]:
+        """Iterates over all edges that match all filters, page by page."""
+        fields = selection("property", filters, limit=100)
+        return self._transport.pages(Request[Edge]("GET", "/api/queries/edges", query=fields))
+
+
+class AsyncChanges:
+    """The changes of the graph."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def list(
+        self, *, node_id: Id | None = None, limit: int = 100, offset: int | None = None, cursor: str | None = None
+    ) -> Page[Change]:
+        """Returns a page of the changes of a node and its edges, or of the whole graph, newest first."""
+        fields = query(node_id=node_id, limit=limit, offset=offset, cursor=cursor)
+        return await self._transport.page(Request[Change]("GET", "/api/queries/history", query=fields))
+
+    def iterate(self, *, node_id: Id | None = None) -> AsyncIterator[Change]:
+        """Iterates over all changes of a node and its edges, or of the whole graph, newest first."""
+        fields = query(node_id=node_id, limit=100)
+        return self._transport.pages(Request[Change]("GET", "/api/queries/history", query=fields))
+
+    def iterate_edges(self, sequence: int) -> AsyncIterator[CascadeEdges]:
+        """Iterates over the edges that a change deleted or restored with a node, in chunks of 1,000 ids."""
+        fields = query(limit=100)
+        return self._transport.pages(
+            Request[CascadeEdges]("GET", f"/api/queries/history/{int(sequence)}/edges", query=fields)
+        )
+
+    def stream(self, *, after: int | str | None = None) -> AsyncEventStream:
+        """Returns a stream of the changes from now on, or after the change with this sequence number; 0: all changes.
+
+        ``data`` of an event ``change`` is a ``Change``. An event ``reset`` means that the graph is another one, for
+        example because it was restored from a backup: read it again.
+        """
+        return AsyncEventStream(self._transport, Request("GET", "/api/queries/events"), after)

@@ -1,0 +1,104 @@
+"""Sends requests and repeats them."""
+
+from asyncio import sleep
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+
+import httpx
+
+from .._request import Bearer, Request, compressed
+from .._response import Page, check, next_page, parse_data, parse_page
+from .._retry import Attempts, Retry
+from .._version import USER_AGENT
+from ..errors import LivegraphError, TransportError
+
+T = TypeVar("T")
+
+
+class AsyncTransport:
+    """The connections to one workspace of a server."""
+
+    def __init__(
+        self,
+        base: str,
+        auth: Bearer,
+        workspace_id: str,
+        *,
+        retry: Retry,
+        timeout: float,
+        http: httpx.AsyncClient,
+    ) -> None:
+        self._base, self._auth, self._workspace_id = base, auth, workspace_id
+        self._retry, self._timeout, self._http = retry, timeout, http
+
+    def attempts(self, total: float | None = None) -> Attempts:
+        """Returns the attempts of a request, which end after total seconds instead of those of the client."""
+        return Attempts(self._retry if total is None else replace(self._retry, total=total))
+
+    async def data(self, request: Request[T], total: float | None = None) -> T:
+        """Returns the data of the response."""
+        return cast(T, parse_data(await self.send(request, total)))
+
+    async def page(self, request: Request[T], total: float | None = None) -> Page[T]:
+        """Returns a page of a list."""
+        return parse_page(await self.send(request, total))
+
+    async def pages(self, request: Request[T]) -> AsyncIterator[T]:
+        """Iterates over the items of all pages."""
+        offset = int(dict(request.query).get("offset", "0"))
+        following: Request[T] | None = request
+        while following is not None:
+            page = await self.page(following)
+            for item in page:
+                yield item
+            offset += len(page.items)
+            following = next_page(request, page, offset)
+
+    async def send(self, request: Request[Any], total: float | None = None) -> httpx.Response:
+        """Returns the response to a request, which is sent again after transient errors.
+
+        Raises:
+            APIError: The server answered with an error.
+            TransportError: The server cannot be reached.
+        """
+        request = compressed(request)
+        attempts = self.attempts(total)
+        while True:
+            try:
+                async with self.open(request, attempts.timeout(self._timeout)) as response:
+                    await response.aread()
+                return response
+            except LivegraphError as error:
+                wait = attempts.next_wait(error, repeatable=request.repeatable)
+                if wait is None:
+                    raise
+            await sleep(wait)
+
+    @asynccontextmanager
+    async def open(self, request: Request[Any], timeout: float | None = None) -> AsyncIterator[httpx.Response]:
+        """Makes one attempt and opens the body of its response, which has a status of success."""
+        message = f"{request.method} {request.path}"
+        headers = {"User-Agent": USER_AGENT, "x-workspace-id": self._workspace_id, **request.headers}
+        built = self._http.build_request(
+            request.method,
+            self._base + request.path,
+            params=list(request.query),
+            content=request.body,
+            headers=headers,
+            timeout=self._timeout if timeout is None else timeout,
+        )
+        try:
+            response = await self._http.send(built, auth=self._auth, stream=True, follow_redirects=False)
+            try:
+                if not response.is_success:
+                    await response.aread()
+                check(response)
+                yield response
+            finally:
+                await response.aclose()
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+            raise TransportError(f"{message}: the server cannot be reached: {error}", sent=False) from error
+        except httpx.RequestError as error:
+            raise TransportError(f"{message}: the connection broke: {type(error).__name__} {error}") from error

@@ -1,0 +1,172 @@
+"""The filters and selectors of lists and queries, which are keyword arguments of the methods.
+
+All filters combine with AND. A filter of several values matches any of them.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias, TypedDict
+
+from ._request import Filter, Id, Time
+from .types import EntityType, PropertyValue, SearchWeights
+
+Ids: TypeAlias = Id | Sequence[Id]
+Texts: TypeAlias = str | Sequence[str]
+Aggregation = Literal[
+    "avg", "min", "max", "sum", "count", "first", "last", "stddev", "p50", "p90", "p95", "p99", "rate", "delta"
+]
+"""A function of the points of a bucket."""
+
+
+class _ResourceFilter(TypedDict, total=False):
+    ids: Ids
+    property: Filter
+    """Values of top-level properties: ``property={"room": "cellar"}``."""
+    created_after: Time
+    """Exclusive, as the other times."""
+    created_before: Time
+    updated_after: Time
+    updated_before: Time
+    sort: str
+    """Fields separated by commas, with ``-`` for descending order. The default is ``createdAt``."""
+
+
+class NodeFilter(_ResourceFilter, total=False):
+    """Selects nodes."""
+
+    name: str
+    """A part of the name, in any case."""
+    entity_type: EntityType | Sequence[EntityType]
+
+
+class EdgeFilter(_ResourceFilter, total=False):
+    """Selects edges."""
+
+    source_id: Ids
+    target_id: Ids
+    node_id: Ids
+    """The node at either end."""
+    relation_type: Texts
+
+
+class NeighborFilter(TypedDict, total=False):
+    """Selects the neighbors of a node."""
+
+    depth: int
+    """The maximum number of edges to a neighbor, 1 (the default) to 3."""
+    direction: Literal["out", "in", "both"]
+    """The default is ``both``."""
+    relation_type: Texts
+    """Follow only these edges."""
+    entity_type: EntityType | Sequence[EntityType]
+    """Return only these nodes. The others are traversed."""
+
+
+class SourceFilter(TypedDict, total=False):
+    """Selects sources."""
+
+    name: str
+    """A part of the name, in any case."""
+    node_id: Id
+    tag: Filter
+    """Values of tags: ``tag={"room": "cellar"}``."""
+    sort: str
+
+
+class SeriesSelector(TypedDict, total=False):
+    """Selects series."""
+
+    source: str
+    """The exact name of the source."""
+    source_id: Ids
+    node_id: Id
+    """The node that the source is linked to."""
+    metric: Texts
+    tag: Filter
+    """Values of tags: ``tag={"room": "cellar"}``."""
+
+
+class PointQuery(SeriesSelector, total=False):
+    """Selects points and how they are returned."""
+
+    start: Time
+    """Inclusive. The default is one hour before end."""
+    end: Time
+    """Exclusive. The default is now."""
+    order: Literal["asc", "desc"]
+    """The order of the points of each series. The default is ``asc``."""
+    points_limit: int
+    """The maximum number of points in a response, up to 1,000,000. The default is 10,000."""
+    epoch: Literal["ms", "us", "ns"]
+    """Return timestamps as integers in this unit instead of texts."""
+    checkpoint: str
+    """Wait up to 5 s until the points of this ingest are visible."""
+
+
+class RawQuery(PointQuery, total=False):
+    """Selects raw points."""
+
+    downsample: Literal["lttb"]
+    """Reduce the number of points and keep the shape of their chart."""
+    max_points: int
+    """The number of points of a series with ``downsample``."""
+
+
+class AggregateOptions(TypedDict, total=False):
+    """How points are aggregated."""
+
+    interval: str
+    """The length of buckets, ``1s`` to ``30d``, or ``auto``. Without it, there is one row."""
+    group_by: str
+    """``sourceId``, ``metric``, ``tag.<key>`` (several separated by commas) or ``none``: aggregate series together."""
+    timezone: str
+    """The IANA time zone that buckets are aligned to."""
+    fill: str
+    """The value of empty buckets: ``none``, ``null``, ``previous``, ``linear`` or a number."""
+    max_points: int
+    """The number of buckets with the interval ``auto``."""
+
+
+class AggregateQuery(PointQuery, AggregateOptions, total=False):
+    """Selects points and how they are aggregated."""
+
+
+class FrameQuery(RawQuery, AggregateOptions, total=False):
+    """Selects what a data frame contains."""
+
+    aggregation: Aggregation | Sequence[Aggregation]
+    """The functions. Without them, the frame contains raw points."""
+    latest: bool
+    """Return only the newest point of each series."""
+
+
+class SearchOptions(TypedDict, total=False):
+    """Options of a search."""
+
+    entity_types: Sequence[EntityType]
+    min_score: float
+    """0 to 1."""
+    properties: Mapping[str, PropertyValue | Sequence[PropertyValue]]
+    """Values of top-level properties, compared with their type."""
+    include_content: bool
+    """Include the text of ``matchedChunk``."""
+    group_by: Literal["document"]
+    """Return only the best passage of each document."""
+
+
+class HybridOptions(SearchOptions, total=False):
+    """Options of a search that follows edges."""
+
+    hops: int
+    """The maximum number of edges from a seed, 0 to 3. The default is 2."""
+    relation_types: Sequence[str]
+    direction: Literal["out", "in", "both"]
+    node_ids: Sequence[Id]
+    """Additional seeds."""
+    weights: SearchWeights
+    """The weights of the lanes ``text``, ``vector`` and ``graph``, 0 to 1."""
+    explain: bool
+    """Include an explanation of each score."""
+    include_edges: bool
+    """Include the edges between the results of the page."""
+    include_live_data: bool
+    """Include the latest value of each series of the sources of a result. Requires ``read:livedata``."""

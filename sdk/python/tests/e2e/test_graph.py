@@ -1,0 +1,138 @@
+"""The graph, documents, search and PromQL."""
+
+import time
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from livegraph import AsyncClient, Client, ConflictError, NotFoundError, ValidationError, batch_error, commands
+
+
+def test_nodes_and_edges_are_created_changed_and_deleted(client: Client) -> None:
+    site = str(uuid.uuid4())
+    pump = client.nodes.create("Pump", "object", description="moves water", properties={"site": site, "kW": 11})
+    hall = client.nodes.create("Hall", "concept", id=uuid.uuid4(), properties={"site": site})
+    edge = client.edges.create(pump["id"], hall["id"], "located in")
+    changed = client.nodes.update(pump["id"], {"description": None, "properties": {"kW": None}}, expected_version=1)
+    assert (changed["description"], changed["properties"], changed["version"]) == (None, {"site": site}, 2)
+    with pytest.raises(ConflictError) as caught:
+        client.nodes.update(pump["id"], {"name": "Pump 2"}, expected_version=1)
+    assert (caught.value.details["expectedVersion"], caught.value.details["actualVersion"]) == (1, 2)
+    assert client.edges.update(edge["id"], {"relationType": "is in"})["version"] == 2
+    assert [e["id"] for e in client.edges.iterate(node_id=[hall["id"]], relation_type="is in")] == [edge["id"]]
+    assert client.edges.get(edge["id"])["relationType"] == "is in"
+    page = client.nodes.neighbors(hall["id"], direction="in", depth=2)
+    assert [neighbor["node"]["id"] for neighbor in page] == [pump["id"]]
+    assert page.meta["truncated"] is False
+    assert len(list(client.nodes.iterate_neighbors(hall["id"]))) == 1
+    deleted = client.nodes.delete(pump["id"], expected_version=2)
+    assert deleted["affected"]["edges"] == [edge["id"]]
+    with pytest.raises(NotFoundError):
+        client.nodes.get(pump["id"])
+    assert sequences(client, deleted["sequence"]) == [edge["id"]]
+    client.commands.undo(command_id=deleted["commandId"])
+    client.commands.redo()
+    client.commands.undo()
+    assert client.commands.get(deleted["commandId"])["status"] == "applied"
+    assert client.edges.delete(edge["id"])["type"] == "DELETE_EDGE"
+    types = [change["type"] for change in client.changes.iterate(node_id=pump["id"])]
+    assert types[-1] == "CREATE_NODE"
+    assert client.changes.list(node_id=pump["id"], limit=1).total == len(types)
+
+
+def sequences(client: Client, sequence: int | None) -> list[str]:
+    assert sequence is not None
+    return [edge for chunk in client.changes.iterate_edges(sequence) for edge in chunk["edges"]]
+
+
+def test_lists_are_read_page_by_page(client: Client) -> None:
+    site = str(uuid.uuid4())
+    batch = [commands.create_node(f"node {i}", "process", properties={"site": site}) for i in range(230)]
+    assert len(client.commands.batch(batch)["results"]) == 230
+    found = list(client.nodes.iterate(property={"site": site}, sort="-name"))
+    assert len({node["id"] for node in found}) == 230
+    page = client.nodes.list(property={"site": site}, limit=100, offset=200)
+    assert (len(page), page.total, page.has_more) == (30, 230, False)
+
+
+def test_a_batch_that_is_not_atomic_has_the_error_of_each_command(client: Client) -> None:
+    result = client.commands.batch(
+        [commands.create_node("a", "actor"), commands.delete_node(uuid.uuid4())], atomic=False
+    )
+    first, second = result["results"]
+    assert (first["status"], second["status"]) == ("applied", "failed")
+    assert isinstance(batch_error(second["error"]), NotFoundError)
+
+
+def test_a_command_with_the_same_idempotency_key_is_executed_once(client: Client) -> None:
+    key = str(uuid.uuid4())
+    command = commands.create_node("once", "concept")
+    results = [client.commands.execute(command, idempotency_key=key) for _ in range(2)]
+    assert results[0]["commandId"] == results[1]["commandId"]
+
+
+async def test_changes_are_streamed_and_the_stream_is_resumed(async_client: AsyncClient) -> None:
+    node = await async_client.nodes.create("streamed", "concept")
+    newest = (await async_client.changes.list(limit=1)).items[0]["sequence"]
+    async with async_client.changes.stream(after=newest - 1) as stream:
+        event = await anext(stream)
+        assert (event.event, event.data["node"]["id"]) == ("change", node["id"])
+    await async_client.nodes.update(node["id"], {"name": "changed"})
+    async with async_client.changes.stream(after=stream.last_id) as stream:
+        assert (await anext(stream)).data["node"]["name"] == "changed"
+
+
+def test_a_stream_of_another_graph_is_reset(client: Client) -> None:
+    client.nodes.create("reset", "concept")
+    with client.changes.stream(after=1 << 40) as stream:
+        event = next(stream)
+    assert (event.event, event.data["reason"]) == ("reset", "beyond_newest")
+    assert stream.last_id == str(event.data["newest"])
+
+
+def test_documents_are_written_found_and_deleted(client: Client) -> None:
+    external = f"notes/{uuid.uuid4()}.md"
+    text = "# Compressor\n\nThe compressor in the attic supplies the paint shop with compressed air."
+    [result] = client.documents.put([{"externalId": external, "text": text, "contentType": "text/markdown"}])
+    assert result["status"] == "created"
+    assert client.documents.put([{"externalId": external, "text": text, "contentType": "text/markdown"}])[0][
+        "status"
+    ] == "unchanged"  # fmt: skip
+    assert client.documents.get(external)["title"] == "Compressor"
+    assert external in [document["externalId"] for document in client.documents.iterate()]
+    assert client.documents.list(limit=1).total >= 1
+    end = time.monotonic() + 30
+    while not [hit for hit in client.search.nodes("who supplies air?", group_by="document")
+               if hit.get("document", {}).get("externalId") == external]:  # fmt: skip
+        assert time.monotonic() < end, "the document is not found"
+        time.sleep(0.2)
+    hits = client.search.hybrid("compressor", hops=1, explain=True, weights={"text": 1, "vector": 0.5})
+    assert hits.items[0]["score"] == 1
+    assert client.search.index_status()["model"] is not None
+    deleted = client.documents.delete(external)
+    with pytest.raises(NotFoundError):
+        client.documents.get(external)
+    client.commands.undo(command_id=deleted["commandId"])
+    assert client.documents.get(result["id"])["externalId"] == external
+
+
+def test_promql_is_evaluated(client: Client) -> None:
+    source = f"prom_{uuid.uuid4().hex}"
+    client.sources.create(source)
+    answer = client.points.write([{"metric": "level", "value": 3}], source=source)
+    client.wait_visible(answer["checkpoint"])
+    result = client.prometheus.query("sum(level) * 2", time=datetime.now(UTC) + timedelta(seconds=1))
+    assert result["data"]["resultType"] == "vector"
+    now = datetime.now(UTC)
+    ranged = client.prometheus.query_range("vector(2)", start=now - timedelta(minutes=1), end=now, step=15)
+    [series] = ranged["data"]["result"]
+    assert isinstance(series, dict)
+    assert [value[1] for value in series["values"]] == ["2"] * 5
+    with pytest.raises(ValidationError, match="400 bad_data") as caught:
+        client.prometheus.query("sum(")
+    assert caught.value.request_id
+
+
+def test_the_account_has_the_scopes_of_the_key(client: Client) -> None:
+    assert "admin" in client.account()["scopes"]
