@@ -5,7 +5,10 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
@@ -14,6 +17,10 @@ import (
 // maxCallBytes is the maximum size of the texts of one call, so that a search that calls the
 // embedder at the same time does not wait long.
 const maxCallBytes = 32 << 10
+
+// concurrentCalls is the number of calls at a time. While the answer of one is read, the embedder
+// computes the next one.
+const concurrentCalls = 2
 
 // probeText is a text that every embedder accepts.
 const probeText = "pump"
@@ -42,29 +49,46 @@ func (e *textEmbedder) embed(ctx context.Context, texts []string, known map[stri
 		}
 		return strings.Compare(a, b)
 	})
-	missing = slices.Compact(missing)
-	for len(missing) > 0 {
-		n, bytes := 1, len(missing[0])
-		for n < len(missing) && n < e.maxTexts && bytes+len(missing[n]) <= maxCallBytes {
-			bytes += len(missing[n])
-			n++
-		}
-		if err := e.call(ctx, missing[:n], known); err != nil {
-			return err
-		}
-		missing = missing[n:]
+	var mu sync.Mutex
+	add := func(text string, v embed.Vector) {
+		mu.Lock()
+		defer mu.Unlock()
+		known[text] = v
 	}
-	return nil
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrentCalls)
+	for _, texts := range e.divide(slices.Compact(missing)) {
+		group.Go(func() error {
+			if ctx.Err() != nil { // another call failed
+				return context.Cause(ctx)
+			}
+			return e.call(ctx, texts, add)
+		})
+	}
+	return group.Wait()
 }
 
-// call embeds texts. If the embedder refuses the call, it embeds the halves separately.
-func (e *textEmbedder) call(ctx context.Context, texts []string, known map[string]embed.Vector) error {
+// divide returns the texts of each call.
+func (e *textEmbedder) divide(texts []string) (calls [][]string) {
+	for len(texts) > 0 {
+		n, bytes := 1, len(texts[0])
+		for n < len(texts) && n < e.maxTexts && bytes+len(texts[n]) <= maxCallBytes {
+			bytes += len(texts[n])
+			n++
+		}
+		calls, texts = append(calls, texts[:n]), texts[n:]
+	}
+	return calls
+}
+
+// call embeds texts and adds their vectors. If the embedder refuses the call, it embeds the halves separately.
+func (e *textEmbedder) call(ctx context.Context, texts []string, add func(string, embed.Vector)) error {
 	began := time.Now()
 	vectors, err := e.embedder.Embed(ctx, texts)
 	switch {
 	case err == nil:
 		for i, text := range texts {
-			known[text] = vectors[i]
+			add(text, vectors[i])
 		}
 		e.metrics.recordEmbedding(len(texts), time.Since(began))
 		return nil
@@ -73,10 +97,10 @@ func (e *textEmbedder) call(ctx context.Context, texts []string, known map[strin
 		return err
 	case len(texts) > 1:
 		middle := len(texts) / 2
-		if err := e.call(ctx, texts[:middle], known); err != nil {
+		if err := e.call(ctx, texts[:middle], add); err != nil {
 			return err
 		}
-		return e.call(ctx, texts[middle:], known)
+		return e.call(ctx, texts[middle:], add)
 	}
 	// If the embedder refuses the probe too, the text is not the cause.
 	if _, failed := e.embedder.Embed(ctx, []string{probeText}); failed != nil {
@@ -85,6 +109,6 @@ func (e *textEmbedder) call(ctx context.Context, texts []string, known map[strin
 	}
 	e.metrics.refused.Inc()
 	e.logger.Warn("a text has no vector: the embedder refuses it", "bytes", len(texts[0]), "error", err)
-	known[texts[0]] = nil
+	add(texts[0], nil)
 	return nil
 }

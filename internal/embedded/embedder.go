@@ -24,6 +24,7 @@ const (
 
 	embedderStopTimeout = 8 * time.Second // the server waits 5 s for running requests
 	embedderBatch       = 16
+	maxEmbedderThreads  = 8 // by default; each requires memory for its batch
 )
 
 // The model of the embedder.
@@ -35,7 +36,7 @@ const (
 // EmbedderSettings are the settings of the embedder. The zero value is suitable for a machine
 // that other engines share.
 type EmbedderSettings struct {
-	Threads int // cores per batch, with two concurrent batches; 0: half of the machine's
+	Threads int // concurrent batches of passages, and of queries, each on one core; 0: one per core, at most 8
 	Batch   int // maximum number of texts in a batch; 0: 16
 }
 
@@ -57,7 +58,7 @@ func StartEmbedder(ctx context.Context, o EmbedderOptions) (*supervisor.Process,
 		return nil, err
 	}
 	if o.Threads == 0 {
-		o.Threads = max(1, runtime.NumCPU()/2)
+		o.Threads = min(runtime.GOMAXPROCS(0), maxEmbedderThreads) // GOMAXPROCS considers a container's limit
 	}
 	if o.Batch == 0 {
 		o.Batch = embedderBatch

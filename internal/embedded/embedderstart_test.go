@@ -21,7 +21,7 @@ func TestTheEmbedderIsStartedWhereItIsWanted(t *testing.T) {
 		settings   *embedded.EmbedderSettings
 		processes  int
 	}{
-		"wanted":     {settings: &embedded.EmbedderSettings{}, processes: 1},
+		"wanted":     {settings: &embedded.EmbedderSettings{Threads: 3}, processes: 1},
 		"not wanted": {},
 		"elsewhere":  {configured: "http://embedder/v1", settings: &embedded.EmbedderSettings{}},
 	} {
@@ -36,7 +36,7 @@ func TestTheEmbedderIsStartedWhereItIsWanted(t *testing.T) {
 			require.Len(t, engines.Processes(), c.processes)
 			if c.processes == 1 {
 				embed(t, engines.Addresses().EmbedderURL, "pump")
-				requireBulkYields(t, engines.Processes()[0].PID())
+				requireBulkYields(t, engines.Processes()[0].PID(), c.settings.Threads)
 			} else {
 				require.Equal(t, configured, engines.Addresses())
 			}
@@ -46,8 +46,8 @@ func TestTheEmbedderIsStartedWhereItIsWanted(t *testing.T) {
 	}
 }
 
-// requireBulkYields requires that one thread of the embedder, that of passages, has a lower priority.
-func requireBulkYields(t *testing.T, pid int) {
+// requireBulkYields requires that the threads of the embedder for passages have a lower priority, and no others.
+func requireBulkYields(t *testing.T, pid, passages int) {
 	t.Helper()
 	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func requireBulkYields(t *testing.T, pid int) {
 			yielding++
 		}
 	}
-	require.Equal(t, 1, yielding)
+	require.Equal(t, passages, yielding)
 }
 
 func TestTheEmbedderStartsAndEndsBesideEnginesThatRun(t *testing.T) {

@@ -34,6 +34,14 @@ func StoppableEmbedder(t testing.TB) *supervisor.Process {
 	return stoppable(t, embedderName, startEmbedder)
 }
 
+// DefaultEmbedder starts an embedder with default settings, on all cores, and returns its URL.
+func DefaultEmbedder(t testing.TB) string {
+	t.Helper()
+	return stoppable(t, embedderName, func(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
+		return embedded.StartEmbedder(ctx, embedded.EmbedderOptions{Options: o})
+	}).Address()
+}
+
 func stoppable(
 	t testing.TB, name string, start func(context.Context, engine.Options) (*supervisor.Process, error),
 ) *supervisor.Process {

@@ -29,7 +29,7 @@ type Embedder struct {
 	Timeout               time.Duration `name:"embedder-timeout" help:"Timeout of a request." default:"30s" env:"LIVEGRAPH_EMBEDDER_TIMEOUT"`
 	QueryTimeout          time.Duration `name:"embedder-query-timeout" help:"Timeout of embedding a query. After it, the search uses only words and reports this." default:"300ms" env:"LIVEGRAPH_EMBEDDER_QUERY_TIMEOUT"`
 	Retries               int           `name:"embedder-retries" help:"Maximum number of retries of a request after a temporary failure. The wait between retries grows from half a second to half a minute." default:"4" env:"LIVEGRAPH_EMBEDDER_RETRIES"`
-	Threads               int           `name:"embedder-threads" help:"Embedded embedder only: number of cores per batch; two batches are computed concurrently. 0: half of the machine's cores." default:"0" env:"LIVEGRAPH_EMBEDDER_THREADS"`
+	Threads               int           `name:"embedder-threads" help:"Embedded embedder only: number of concurrent batches of passages, and of queries, each on one core. 0: one per core, at most 8." default:"0" env:"LIVEGRAPH_EMBEDDER_THREADS"`
 	TLS                   EngineTLS     `embed:"" prefix:"embedder-tls-" envprefix:"LIVEGRAPH_EMBEDDER_TLS_"`
 
 	PreviousAddress    string `name:"previous-embedder" help:"Base URL of the API with the model of the current search index. It embeds queries while an index for another model is built, until the new index is complete. Not required for static, nor for the embedded embedder if it has run on this data directory." env:"LIVEGRAPH_PREVIOUS_EMBEDDER"`

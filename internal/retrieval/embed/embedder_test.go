@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
@@ -61,6 +63,25 @@ func TestTheEmbeddedModelIsReachedAsAnyOther(t *testing.T) {
 	}
 }
 
+func TestVectorsAreTheSameOnAllCores(t *testing.T) {
+	one, all := minilm(t, testenv.Embedder(t)), minilm(t, testenv.DefaultEmbedder(t))
+	var texts []string
+	for i := range 60 { // several batches of different lengths
+		texts = append(texts, strings.Repeat(fmt.Sprintf("pump %d of the hall. ", i), 1+i%20))
+	}
+	want, err := one.Embed(t.Context(), texts)
+	require.NoError(t, err)
+	var callers errgroup.Group
+	for range 3 {
+		callers.Go(func() error {
+			vectors, err := all.Embed(t.Context(), texts)
+			assert.Equal(t, want, vectors)
+			return err
+		})
+	}
+	require.NoError(t, callers.Wait())
+}
+
 // TestMeaningIsWhatMiniLMAdds compares the two models of Livegraph.
 func TestMeaningIsWhatMiniLMAdds(t *testing.T) {
 	texts := []string{"server is down", "the machine stopped responding", "pump of the boiler", "the boiler's pump"}
@@ -89,31 +110,42 @@ func TestEmbeddingContinuesAfterTheEmbedderIsKilled(t *testing.T) {
 	require.Equal(t, before, after)
 }
 
+// benchPassage has 120 tokens.
+var benchPassage = "%d " + strings.Repeat(
+	"The boiler in the cellar feeds the pump that supplies the hall with warm water; it was replaced. ", 6)[:560]
+
 // BenchmarkMiniLM measures the embedded model on one core, through HTTP.
 func BenchmarkMiniLM(b *testing.B) {
-	passage := strings.Repeat(
-		"The boiler in the cellar feeds the pump that supplies the hall with warm water; it was replaced. ", 6,
-	)
 	for name, c := range map[string]struct {
 		text  string
 		texts int
 	}{
 		"query":    {"which pump supplies the hall?", 1},
 		"short":    {"temperature of pump %d in the hall", 64},
-		"passages": {"%d " + passage[:560], 16}, // 120 tokens
+		"passages": {benchPassage, 16},
 	} {
 		b.Run(name, func(b *testing.B) {
-			r := minilm(b, testenv.Embedder(b))
-			texts := make([]string, c.texts)
-			for i := range texts {
-				texts[i] = strings.Replace(c.text, "%d", fmt.Sprint(i), 1)
-			}
-			for b.Loop() {
-				if _, err := r.Embed(b.Context(), texts); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.N)*float64(c.texts)/b.Elapsed().Seconds(), "texts/s")
+			benchmarkEmbed(b, minilm(b, testenv.Embedder(b)), c.text, c.texts)
 		})
 	}
+}
+
+// BenchmarkMiniLMOnAllCores measures passages with default settings.
+func BenchmarkMiniLMOnAllCores(b *testing.B) {
+	benchmarkEmbed(b, minilm(b, testenv.DefaultEmbedder(b)), benchPassage, 64)
+}
+
+// benchmarkEmbed embeds a number of texts at a time. %d in a text is their number.
+func benchmarkEmbed(b *testing.B, r *embed.Remote, text string, count int) {
+	b.Helper()
+	texts := make([]string, count)
+	for i := range texts {
+		texts[i] = strings.Replace(text, "%d", fmt.Sprint(i), 1)
+	}
+	for b.Loop() {
+		if _, err := r.Embed(b.Context(), texts); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*float64(count)/b.Elapsed().Seconds(), "texts/s")
 }

@@ -1,9 +1,10 @@
 """The queues between requests and the model.
 
-There are two lanes, each with a thread of its own, so that the query somebody
-waits for does not stand behind a thousand passages. Within a lane, requests take
-turns a batch at a time. What waits in a lane is bounded; beyond, a request is
-refused at once."""
+There are two lanes, each with threads of its own, so that a query does not wait
+for a thousand passages. A thread computes a batch on one core, so the batches of
+one request are computed by all threads of the lane. Requests take turns a batch at
+a time. The number of texts that wait in a lane is bounded; a request that exceeds
+it is refused immediately."""
 
 import collections
 import os
@@ -33,16 +34,16 @@ class Job:
 
 
 class Lane:
-    """One queue and the thread that empties it. The thread may be of lower priority, so
-    that it yields the processors to whatever else has work."""
+    """One queue and the threads that empty it. They may have a lower priority, so that
+    they yield the processors to other threads and processes."""
 
-    def __init__(self, name, model, batch, limit, niceness=0):
+    def __init__(self, name, model, batch, limit, threads, niceness=0):
         self.model, self.batch, self.limit, self.niceness = model, batch, limit, niceness
         self.changed = threading.Condition()
         self.jobs = collections.deque()
         self.waiting = 0  # texts
-        self.thread = threading.Thread(target=self.run, name=name, daemon=True)
-        self.thread.start()
+        for number in range(threads):
+            threading.Thread(target=self.run, name=f"{name} {number}", daemon=True).start()
 
     def submit(self, job):
         with self.changed:
@@ -60,10 +61,12 @@ class Lane:
                 with self.changed:
                     self.changed.wait_for(lambda: self.jobs)
                     batch = self.next_batch()
+                    if self.jobs:  # for another thread
+                        self.changed.notify()
                 if batch:
                     self.compute(batch)
         except BaseException as e:  # without the lane nothing works: be started again
-            log(f"the lane {self.thread.name} broke: {type(e).__name__}: {e}")
+            log(f"the lane {threading.current_thread().name} broke: {type(e).__name__}: {e}")
             os._exit(1)
 
     def next_batch(self):
@@ -94,9 +97,10 @@ class Lane:
         except Exception as e:  # a defect, or no memory: the requests fail, the lane goes on
             log(f"a batch of {len(batch)} failed: {type(e).__name__}: {e}")
             vectors = [None] * len(batch)
-        for (job, i), vector in zip(batch, vectors):
-            job.vectors[i] = vector
-            job.failed |= vector is None
-            job.missing -= 1
-            if job.missing == 0:
-                job.done.set()
+        with self.changed:  # several threads may compute texts of one job
+            for (job, i), vector in zip(batch, vectors):
+                job.vectors[i] = vector
+                job.failed |= vector is None
+                job.missing -= 1
+                if job.missing == 0:
+                    job.done.set()

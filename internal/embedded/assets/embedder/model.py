@@ -41,18 +41,17 @@ def weights():
 
 
 class Model:
-    """The model. Its methods may be called by several threads at a time."""
+    """The model. Its methods may be called by several threads at a time, each of which
+    computes on one core."""
 
-    def __init__(self, threads):
+    def __init__(self):
         vocabulary = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vocab.txt")
         self.tokeniser = BertWordPieceTokenizer(checked(vocabulary, VOCABULARY_SHA256), lowercase=True)
         self.tokeniser.enable_truncation(MAX_TOKENS)
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
+        options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        # Threads that have nothing to do sleep: the cores are not ours alone.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self.session = onnxruntime.InferenceSession(network(tensors(weights())), options, providers=["CPUExecutionProvider"])
         self.vectors([self.token_ids(["warm-up"])[0]])  # the first run allocates
 

@@ -5,7 +5,7 @@ Livegraph starts this as a child process when no embedder is configured, and the
 image of deploy/embedder runs it with --standalone. Nothing is stored, and nothing
 is fetched from elsewhere.
 
-One thread a connection, and one for each of two lanes of work (see lanes.py). The
+One thread a connection, and some for each of two lanes of work (see lanes.py). The
 process ends on SIGTERM (requests in flight get GRACE seconds), and as a child at
 once when its standard input is closed: that is the parent's death.
 """
@@ -33,12 +33,12 @@ BODIES = 32 << 20  # bytes of bodies that are worked on at a time
 class Server(BoundedServer):
     request_queue_size = 128
 
-    def __init__(self, address, model, key, batch, queue):
+    def __init__(self, address, model, key, batch, queue, threads):
         super().__init__(address, Handler, MAX_CONNECTIONS)
         self.model, self.key = model, key
         self.bodies = Budget(BODIES)
-        self.quick = Lane("quick", model, batch, queue)
-        self.bulk = Lane("bulk", model, batch, queue, BULK_NICENESS)
+        self.quick = Lane("quick", model, batch, queue, threads)
+        self.bulk = Lane("bulk", model, batch, queue, threads, BULK_NICENESS)
         self.draining = False
 
     def drain(self, grace):
@@ -57,7 +57,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--threads", type=positive, default=1, help="cores that one batch is computed on")
+    parser.add_argument("--threads", type=positive, default=1, help="batches that are computed at a time in each of two lanes, each on one core")
     parser.add_argument("--batch", type=positive, default=16, help="most texts that are computed together")
     parser.add_argument("--queue", type=positive, default=4096, help="most texts that wait in each of two lanes")
     parser.add_argument("--standalone", action="store_true", help="nobody's child: standard input means nothing")
@@ -69,7 +69,7 @@ def main():
         sys.exit(f"--queue must be at least {MAX_TEXTS}, what one request may have")
 
     lifetime = Lifetime(child=not options.standalone)
-    server = Server((options.host, options.port), Model(options.threads), key, options.batch, options.queue)
+    server = Server((options.host, options.port), Model(), key, options.batch, options.queue, options.threads)
     server.start()
     lifetime.wait()
     server.drain(GRACE)
