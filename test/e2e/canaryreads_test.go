@@ -43,7 +43,7 @@ func (w *tenants) writeDocumentCanaries() {
 
 // promForms returns the parameters of the operations of PromQL, by operation, for a selector.
 func promForms(selector string) map[string]string {
-	now := time.Now().Unix()
+	now := time.Now().Unix() + 1 // rounded up, because the points may be of this second
 	at := func(s int64) []string { return []string{strconv.FormatInt(s, 10)} }
 	forms := map[string]string{}
 	for name, parameters := range map[string]url.Values{

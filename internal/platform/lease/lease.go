@@ -19,7 +19,7 @@ const (
 	// renewalsPerHold is the number of renewals within the duration of a lease, so that a
 	// single failed renewal does not lose it.
 	renewalsPerHold = 3
-	// maxAge is the maximum age of a lease before Take renews it.
+	// maxAge is the maximum age of a lease before Acquire renews it.
 	maxAge = 20 * time.Second
 	// releaseTimeout is short because a process that shuts down must not wait for a store.
 	releaseTimeout = time.Second
@@ -72,7 +72,7 @@ func (l *Lease) Acquire(ctx context.Context) (bool, error) {
 	return held, err
 }
 
-// Check is like Take, but returns ErrLost if the lease is not held. It is for work in progress.
+// Check is like Acquire, but returns ErrLost if the lease is not held. It is for work in progress.
 func (l *Lease) Check(ctx context.Context) error {
 	held, err := l.Acquire(ctx)
 	if err == nil && !held {
@@ -151,7 +151,17 @@ func (l *Lease) Release(ctx context.Context) error {
 	return l.store.ReleaseLease(ctx, l.name, l.holder)
 }
 
+// acquire requests the lease. When ctx is cancelled, it waits a little for the result: a cancelled request may still be
+// executed, after the release that follows, and then nobody could take over the work until the lease expires.
 func (l *Lease) acquire(ctx context.Context, hold time.Duration) (bool, error) {
+	cancelled := ctx
+	ctx, cancel := context.WithCancel(context.WithoutCancel(cancelled))
+	defer cancel()
+	if until, ok := cancelled.Deadline(); ok {
+		ctx, cancel = context.WithDeadline(ctx, until)
+		defer cancel()
+	}
+	defer context.AfterFunc(cancelled, func() { time.AfterFunc(releaseTimeout, cancel) })()
 	held, err := l.store.AcquireLease(ctx, l.name, l.holder, hold)
 	return held && err == nil, err
 }

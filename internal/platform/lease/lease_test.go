@@ -66,6 +66,71 @@ func (s *memoryStore) update(change func(s *memoryStore)) {
 	change(s)
 }
 
+// lateStore executes a request after a while, even if it was cancelled, as a database may.
+type lateStore struct {
+	memoryStore
+	executed sync.WaitGroup
+}
+
+func (s *lateStore) AcquireLease(ctx context.Context, name string, holder uuid.UUID, hold time.Duration) (bool, error) {
+	type result struct {
+		held bool
+		err  error
+	}
+	results := make(chan result, 1)
+	s.executed.Go(func() {
+		time.Sleep(300 * time.Millisecond)
+		held, err := s.memoryStore.AcquireLease(context.WithoutCancel(ctx), name, holder, hold)
+		results <- result{held, err}
+	})
+	select {
+	case r := <-results:
+		return r.held, r.err
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+func TestARequestThatIsCancelledDoesNotTakeTheLeaseAfterItsRelease(t *testing.T) {
+	released := func(t *testing.T, store *lateStore) {
+		t.Helper()
+		store.executed.Wait()
+		held, err := lease.New(store, "work", hold).Acquire(t.Context())
+		require.NoError(t, err)
+		require.True(t, held, "another process can have the lease")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		store := &lateStore{}
+		l := lease.New(store, "work", hold)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		time.AfterFunc(100*time.Millisecond, cancel)
+		held, err := l.Acquire(ctx)
+		require.NoError(t, err)
+		require.True(t, held)
+		require.NoError(t, l.Release(ctx))
+		released(t, store)
+	})
+	synctest.Test(t, func(t *testing.T) { // while the lease is renewed
+		store := &lateStore{}
+		l := lease.New(store, "work", hold)
+		require.NoError(t, l.Run(t.Context(), func(context.Context) error {
+			time.Sleep(hold/renewals + 100*time.Millisecond)
+			return nil
+		}))
+		require.NoError(t, l.Release(t.Context()))
+		released(t, store)
+	})
+	synctest.Test(t, func(t *testing.T) { // a store that does not answer
+		store := &memoryStore{hangs: true}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		began := time.Now()
+		_, err := lease.New(store, "work", hold).Acquire(ctx)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, 1100*time.Millisecond, time.Since(began))
+	})
+}
+
 func TestALeaseHasOneOwnerUntilItIsReleasedOrExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memoryStore{}
