@@ -50,20 +50,15 @@ type cachedSources struct {
 
 func (w *cachedSources) len() int { return len(w.byID) + len(w.byName) }
 
-// find returns a source that is not expired, or nil.
-func (w *cachedSources) find(s *block.Source, now time.Time) (found *cachedSource) {
-	if w == nil {
+// entry returns the entry of a source, which may have expired, or nil.
+func (w *cachedSources) entry(s *block.Source) *cachedSource {
+	switch {
+	case w == nil:
 		return nil
+	case s.ByName:
+		return w.byName[s.Name]
 	}
-	if s.ByName {
-		found = w.byName[s.Name]
-	} else {
-		found = w.byID[s.ID]
-	}
-	if found == nil || !now.Before(found.until) {
-		return nil
-	}
-	return found
+	return w.byID[s.ID]
 }
 
 type cachedSource struct {
@@ -117,8 +112,8 @@ func (c *sourceCache) lookup(workspace uuid.UUID, list []block.Source) (all, ref
 		if s.InvalidName {
 			continue
 		}
-		found := w.find(s, now)
-		if s.Known = found != nil; !s.Known {
+		found := w.entry(s)
+		if s.Known = found != nil && now.Before(found.until); !s.Known {
 			all = false
 			continue
 		}
@@ -187,17 +182,16 @@ func (c *sourceCache) add(workspace uuid.UUID, list []block.Source, reads *store
 
 // put adds a source, or changes it in place.
 func (w *cachedSources) put(s *block.Source, until time.Time) {
-	switch {
-	case s.ByName && w.byName[s.Name] != nil:
-		found := w.byName[s.Name]
-		found.id, found.until = s.ID, until
-	case s.ByName:
-		w.byName[strings.Clone(s.Name)] = &cachedSource{id: s.ID, until: until}
-	case w.byID[s.ID] != nil:
-		w.byID[s.ID].until = until
-	default:
-		w.byID[s.ID] = &cachedSource{id: s.ID, until: until}
+	found := w.entry(s)
+	if found == nil {
+		found = &cachedSource{}
+		if s.ByName {
+			w.byName[strings.Clone(s.Name)] = found
+		} else {
+			w.byID[s.ID] = found
+		}
 	}
+	found.id, found.until = s.ID, until
 }
 
 // forget removes a workspace from the cache and discards the results of its store reads in progress.

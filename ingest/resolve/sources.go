@@ -62,17 +62,22 @@ func (r *Resolver) Sources(ctx context.Context, b *block.Batch, create bool) err
 // findSources reads the request's sources from the store, creates the missing ones if create is
 // set, and caches them.
 func (r *Resolver) findSources(ctx context.Context, b *block.Batch, create bool) error {
-	start, reads := time.Now(), r.sources.beginRead(b.Workspace)
-	defer r.sources.endRead(b.Workspace, reads)
-	if err := r.querySources(ctx, b.Workspace, b.Sources.List); err != nil {
-		return err
-	}
-	if create {
-		if err := r.createSources(ctx, b); err != nil {
+	return r.cacheSources(b.Workspace, b.Sources.List, func() error {
+		if err := r.querySources(ctx, b.Workspace, b.Sources.List); err != nil || !create {
 			return err
 		}
+		return r.createSources(ctx, b)
+	})
+}
+
+// cacheSources caches the sources that read makes known. They expire by the time before the read.
+func (r *Resolver) cacheSources(workspace uuid.UUID, list []block.Source, read func() error) error {
+	start, reads := time.Now(), r.sources.beginRead(workspace)
+	defer r.sources.endRead(workspace, reads)
+	if err := read(); err != nil {
+		return err
 	}
-	r.sources.add(b.Workspace, b.Sources.List, reads, start)
+	r.sources.add(workspace, list, reads, start)
 	return nil
 }
 
@@ -82,11 +87,7 @@ func (r *Resolver) refresh(ctx context.Context, workspace uuid.UUID) {
 	ctx, cancel := context.WithTimeout(ctx, r.sources.refreshAhead())
 	defer cancel()
 	list := r.sources.takeUsed(workspace)
-	start, reads := time.Now(), r.sources.beginRead(workspace)
-	defer r.sources.endRead(workspace, reads)
-	if err := r.querySources(ctx, workspace, list); err == nil {
-		r.sources.add(workspace, list, reads, start)
-	}
+	_ = r.cacheSources(workspace, list, func() error { return r.querySources(ctx, workspace, list) })
 }
 
 // assignPartitions sets the partitions of the request's sources. The request keeps the current

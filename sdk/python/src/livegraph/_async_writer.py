@@ -30,7 +30,6 @@ class AsyncWriter:
         self._send_batch, self._limits = send, limits
         self._buffer, self._failures = Buffer(limits), Failures(on_error)
         self._changed = asyncio.Condition()
-        self._flush_until = 0
         self._closed = False
         self._task: asyncio.Task[None] | None = None
 
@@ -77,7 +76,7 @@ class AsyncWriter:
             WriteError: Points could not be written, and there is no callback.
         """
         async with self._changed:
-            self._flush_until = target = self._buffer.written
+            target = self._buffer.flush()
             self._changed.notify_all()
             await self._changed.wait_for(lambda: self._buffer.settled >= target)
         self._failures.raise_pending()
@@ -90,6 +89,7 @@ class AsyncWriter:
         """
         async with self._changed:
             self._closed = True
+            self._buffer.flush()
             self._changed.notify_all()
         if self._task is not None:
             await asyncio.shield(self._task)
@@ -128,7 +128,7 @@ class AsyncWriter:
     async def _batch_is_due(self) -> bool:
         """Waits until a batch is due. It returns False when the writer is closed and has no points."""
         async with self._changed:
-            while (wait := self._wait()) is None or wait > 0:
+            while (wait := self._buffer.due()) is None or wait > 0:
                 if self._closed and wait is None:
                     return False
                 try:
@@ -136,11 +136,6 @@ class AsyncWriter:
                 except TimeoutError:
                     continue
         return True
-
-    def _wait(self) -> float | None:
-        due = self._buffer.due()
-        hurried = self._closed or self._buffer.settled < self._flush_until
-        return 0.0 if hurried and due is not None else due
 
     async def _settle(self) -> None:
         async with self._changed:

@@ -59,6 +59,7 @@ class Buffer:
         self._queue: deque[tuple[float, Point]] = deque()
         self._last = 0
         self._sending = 0
+        self._flush_until = 0
         self.written = 0
         self.settled = 0
 
@@ -99,11 +100,16 @@ class Buffer:
         self._queue.append((self._clock(), point))
         self.written += 1
 
+    def flush(self) -> int:
+        """Makes all points due, and returns the number of settled points when they are stored or reported."""
+        self._flush_until = self.written
+        return self.written
+
     def due(self) -> float | None:
         """Returns the seconds until the next batch is due: 0 or less if it is, None if there are no points."""
         if not self._queue:
             return None
-        if len(self._queue) >= self._limits.batch_size:
+        if len(self._queue) >= self._limits.batch_size or self.settled < self._flush_until:
             return 0.0
         return self._queue[0][0] + self._limits.interval - self._clock()
 

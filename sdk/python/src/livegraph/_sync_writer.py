@@ -31,7 +31,6 @@ class Writer:
         self._send_batch, self._limits = send, limits
         self._buffer, self._failures = Buffer(limits), Failures(on_error)
         self._changed = threading.Condition()
-        self._flush_until = 0
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="livegraph-writer", daemon=True)
         self._thread.start()
@@ -79,7 +78,7 @@ class Writer:
             TimeoutError: The timeout, in seconds, is over. The points are still being written.
         """
         with self._changed:
-            self._flush_until = target = self._buffer.written
+            target = self._buffer.flush()
             self._changed.notify_all()
             if not self._changed.wait_for(lambda: self._buffer.settled >= target, timeout):
                 raise TimeoutError("the points are not written yet")
@@ -93,6 +92,7 @@ class Writer:
         """
         with self._changed:
             self._closed = True
+            self._buffer.flush()
             self._changed.notify_all()
         self._thread.join()
         atexit.unregister(self._close_at_exit)
@@ -113,7 +113,7 @@ class Writer:
     def _run(self) -> None:
         while True:
             with self._changed:
-                while (wait := self._wait()) is None or wait > 0:
+                while (wait := self._buffer.due()) is None or wait > 0:
                     if self._closed and wait is None:
                         return
                     self._changed.wait(wait)
@@ -122,11 +122,6 @@ class Writer:
             with self._changed:
                 self._buffer.settle()
                 self._changed.notify_all()
-
-    def _wait(self) -> float | None:
-        due = self._buffer.due()
-        hurried = self._closed or self._buffer.settled < self._flush_until
-        return 0.0 if hurried and due is not None else due
 
     def _send(self, points: list[Point]) -> None:
         requests = [points]

@@ -264,7 +264,7 @@ class AsyncPoints:
         **selector: Unpack[SeriesSelector],
     ) -> Page[PointRows]:
         """Returns the newest point of each series, of any age unless start is given."""
-        paging = {"latest": True, "from_": start, "limit": limit, "offset": offset}
+        paging = {"latest": True, "start": start, "limit": limit, "offset": offset}
         return await self._transport.page(Request[PointRows]("GET", QUERY, query=points_query(selector, **paging)))
 
     def series(self, **selector: Unpack[SeriesSelector]) -> AsyncIterator[Series]:
@@ -308,5 +308,5 @@ def points_query(selector: Mapping[str, Any], **more: Any) -> Query:
     if "aggregation" in given and not isinstance(given["aggregation"], str):
         given["aggregation"] = ",".join(given["aggregation"])
     tag = cast(Filter | None, given.pop("tag", None))
-    bounds = {"from_": given.pop("start", given.pop("from_", None)), "to": given.pop("end", None)}
+    bounds = {"from_": given.pop("start", None), "to": given.pop("end", None)}
     return selection("tag", {"tag": tag}, **given, **bounds)
