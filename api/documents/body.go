@@ -1,12 +1,14 @@
 package documents
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"mime"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,13 +19,14 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/retrieval/chunk"
 	"github.com/livegraph/livegraph/internal/retrieval/extract"
+	"github.com/livegraph/livegraph/internal/retrieval/files"
 )
 
 const (
-	maxBody      = 8 << 20 // bytes, decoded
+	maxBody      = 24 << 20 // bytes, decoded
 	maxDocuments = 1000
-	maxContent   = 4 << 20 // bytes of the content of a document
-	maxText      = 1 << 20 // bytes of the text that is extracted from it
+	maxContent   = 4 << 20  // bytes of the text of a document
+	maxData      = 16 << 20 // bytes of the file of a document
 )
 
 // putBody is the JSON form of the request. Its documents are decoded one by one, so that no more of
@@ -37,6 +40,7 @@ type documentBody struct {
 	ExternalID  *string  `json:"externalId"`
 	Title       *string  `json:"title"`
 	Text        *string  `json:"text"`
+	Data        *string  `json:"data"` // of a file, base64
 	ContentType *string  `json:"contentType"`
 	SourceURL   *string  `json:"sourceUrl"`
 	Tags        []string `json:"tags"`
@@ -47,7 +51,9 @@ type documentBody struct {
 type content struct {
 	document.Source
 	text  string
-	index int // in the request
+	data  []byte        // of the file; nil: the content is text
+	read  *extract.Text // of the file; nil: it is not read yet
+	index int           // in the request
 }
 
 // readDocuments parses the body of POST /api/documents.
@@ -65,7 +71,7 @@ func readDocuments(body []byte) ([]*content, error) {
 	var c request.Check
 	var list []*content
 	seen := map[string]struct{}{}
-	decoder := jsontext.NewDecoder(strings.NewReader(string(b.Documents)))
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(b.Documents))
 	if _, err := decoder.ReadToken(); err != nil {
 		return nil, fmt.Errorf("reading the documents: %w", err)
 	}
@@ -109,7 +115,7 @@ func readDocument(c *request.Check, field string, raw jsontext.Value) (*content,
 		return nil, err
 	}
 	c.Required(field+".externalId", b.ExternalID != nil)
-	c.Required(field+".text", b.Text != nil)
+	c.Required(field+".text", b.Text != nil || b.Data != nil)
 	d := &content{Source: document.Source{ContentType: extract.Plain}}
 	if b.ExternalID != nil {
 		d.ExternalID = *b.ExternalID
@@ -124,7 +130,9 @@ func readDocument(c *request.Check, field string, raw jsontext.Value) (*content,
 			c.Fail(field+".text", fmt.Sprintf("must be at most %d bytes long", maxContent))
 		}
 	}
-	if b.ContentType != nil {
+	if b.Data != nil {
+		readFile(c, field, &b, d)
+	} else if b.ContentType != nil {
 		media, err := extract.MediaType(*b.ContentType)
 		if err != nil {
 			c.Fail(field+".contentType", unsupported, extract.Types()...)
@@ -136,7 +144,30 @@ func readDocument(c *request.Check, field string, raw jsontext.Value) (*content,
 	return d, nil
 }
 
-const unsupported = "is not supported; text in JSON is UTF-8, so a charset can only be utf-8"
+const unsupported = "is not a type of text; text in JSON is UTF-8, so a charset can only be utf-8; files are sent as data"
+
+// readFile checks the file of a document and its type.
+func readFile(c *request.Check, field string, b *documentBody, d *content) {
+	if b.Text != nil {
+		c.Fail(field+".data", "cannot be combined with text")
+	}
+	data, err := base64.StdEncoding.DecodeString(*b.Data)
+	if err != nil {
+		c.Fail(field+".data", "must be base64 with padding (RFC 4648, section 4)")
+	}
+	if d.data = data; len(d.data) == 0 || len(d.data) > maxData {
+		c.Fail(field+".data", fmt.Sprintf("must have 1 to %d bytes before base64", maxData))
+	}
+	c.Required(field+".contentType", b.ContentType != nil)
+	if b.ContentType == nil {
+		return
+	}
+	media, _, err := mime.ParseMediaType(*b.ContentType)
+	if err != nil || !files.IsType(media) {
+		c.Fail(field+".contentType", "is not a type of file that is read", files.Types()...)
+	}
+	d.ContentType = media
+}
 
 // readSource reads where a document is from.
 func readSource(c *request.Check, field string, b *documentBody, d *content) {
@@ -181,10 +212,13 @@ const extraction = "1"
 // hash returns a hash of everything that a client sent, each part with its length.
 func (d *content) hash() string {
 	h := sha256.New()
-	add := func(part string) {
+	length := func(n int) {
 		var size [8]byte
-		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
+		binary.BigEndian.PutUint64(size[:], uint64(n))
 		h.Write(size[:])
+	}
+	add := func(part string) {
+		length(len(part))
 		h.Write([]byte(part))
 	}
 	for _, part := range []string{extraction, d.Title, d.ContentType, d.SourceURL, d.text} {
@@ -196,15 +230,25 @@ func (d *content) hash() string {
 	for _, tag := range d.Tags {
 		add("tag " + tag)
 	}
+	if d.data != nil {
+		length(len(d.data))
+		h.Write(d.data)
+	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// split extracts the text, splits it into passages, and sets the title if the client sent none.
+// split extracts the text, unless it was read from a file, splits it into passages, and sets the title if
+// the client sent none.
 func (d *content) split() error {
-	text := extract.Extract(d.ContentType, d.text)
-	if len(text.Body) > maxText {
+	var text extract.Text
+	if d.read != nil {
+		text = *d.read
+	} else {
+		text = extract.Extract(d.ContentType, d.text)
+	}
+	if len(text.Body) > extract.MaxText {
 		return fault.Field(fault.Invalid, fmt.Sprintf("documents[%d].text", d.index),
-			fmt.Sprintf("has %d bytes of text, at most %d are allowed; split the document", len(text.Body), maxText))
+			fmt.Sprintf("has %d bytes of text, at most %d are allowed; split the document", len(text.Body), extract.MaxText))
 	}
 	if d.Title == "" {
 		d.Title = text.Title
@@ -216,14 +260,17 @@ func (d *content) split() error {
 	for i, h := range text.Headings {
 		breaks[i] = h.At
 	}
-	next, heading := 0, ""
+	next, heading, page := 0, "", 0
 	for i, p := range chunk.Passages(text.Body, breaks) {
+		for page < len(text.Pages) && text.Pages[page] <= p.From {
+			page++
+		}
 		for next < len(text.Headings) && text.Headings[next].At <= p.From {
 			heading = text.Headings[next].Text
 			next++
 		}
 		d.Passages = append(d.Passages, document.Passage{
-			Text: p.Text, Position: document.Position{Index: i, From: p.From, To: p.To, Heading: heading},
+			Text: p.Text, Position: document.Position{Index: i, From: p.From, To: p.To, Heading: heading, Page: page},
 		})
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/retrieval/extract"
 )
 
 // graphStore reads documents.
@@ -39,13 +40,20 @@ type submitter interface {
 	Submit(ctx context.Context, batches [][]graph.Action, waitTimeout time.Duration) ([]commands.Decided, error)
 }
 
+// fileReader reads the text of files.
+type fileReader interface {
+	Read(ctx context.Context, mediaType string, data []byte) (extract.Text, error)
+}
+
 // Deps are the dependencies of the routes.
 type Deps struct {
 	Graph    graphStore
 	Commands submitter
+	// Files reads the files of documents.
+	Files fileReader
 	// Bodies bounds the total bytes of the bodies of concurrent requests.
 	Bodies *request.Budget
-	// QueryTimeout is the time limit of reads.
+	// QueryTimeout is the time limit of reads, and of reading the files of a request.
 	QueryTimeout time.Duration
 }
 

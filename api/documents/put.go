@@ -16,6 +16,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/document"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/retrieval/extract"
 )
 
 const (
@@ -63,12 +64,15 @@ func (a *api) put(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := &putting{
-		api: a, workspace: request.PrincipalOf(r.Context()).Workspace, deadline: time.Now().Add(waitTimeout),
-		answer: putAnswer{Documents: make([]result, len(list))},
+		api: a, workspace: request.PrincipalOf(r.Context()).Workspace, answer: putAnswer{Documents: make([]result, len(list))},
 	}
 	if err := a.withSlot(r.Context(), func() error { return checkSplits(list) }); err != nil {
 		return err
 	}
+	if err := p.readFiles(r.Context(), list); err != nil {
+		return err
+	}
+	p.deadline = time.Now().Add(waitTimeout)
 	for len(list) > 0 {
 		n := groupSize(list)
 		if err := p.putGroup(r.Context(), list[:n]); err != nil {
@@ -84,7 +88,7 @@ func (a *api) put(w http.ResponseWriter, r *http.Request) error {
 // is written. Only texts that may be too long are extracted for that.
 func checkSplits(list []*content) error {
 	for _, d := range list {
-		if len(d.text) <= maxText {
+		if len(d.text) <= extract.MaxText {
 			continue
 		}
 		if err := d.split(); err != nil {
@@ -99,6 +103,9 @@ func groupSize(list []*content) int {
 	n, size := 0, 0
 	for n < min(len(list), submitted) && size < submittedBytes {
 		size += len(list[n].text)
+		if read := list[n].read; read != nil {
+			size += len(read.Body)
+		}
 		n++
 	}
 	return n
@@ -217,6 +224,9 @@ func (p *putting) plan(ctx context.Context, group []*content) ([]document.Change
 
 // prepare splits the text of a document and reads its current passages.
 func (p *putting) prepare(ctx context.Context, d *content, state *document.State) (err error) {
+	if err := p.readFile(ctx, d); err != nil {
+		return err
+	}
 	if err := d.split(); err != nil || state.Document == nil {
 		return err
 	}

@@ -45,6 +45,7 @@ type passage struct {
 	From    int       `json:"from"`
 	To      int       `json:"to"`
 	Heading *string   `json:"heading"`
+	Page    *int      `json:"page"`
 	Text    string    `json:"text"`
 }
 
@@ -113,6 +114,9 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) error {
 		part := passage{ID: n.ID, Index: position.Index, From: position.From, To: position.To}
 		if position.Heading != "" {
 			part.Heading = &position.Heading
+		}
+		if position.Page > 0 {
+			part.Page = &position.Page
 		}
 		if n.Description != nil {
 			part.Text = *n.Description

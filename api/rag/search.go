@@ -37,6 +37,8 @@ type hitDocument struct {
 	ID         uuid.UUID `json:"id"`
 	ExternalID string    `json:"externalId"`
 	Title      string    `json:"title"`
+	// Page is the page on which the passage begins; 0: the content has no pages.
+	Page int `json:"page,omitzero"`
 }
 
 // matchedChunk is a part of a description. Text is set only if the request includes content.
@@ -175,6 +177,9 @@ func hitOf(found *retrieval.Hit, content bool) hit {
 	h := hit{Node: graphjson.OfNode(&found.Node), Score: found.Score, Snippet: found.Snippet}
 	if mark := document.MarkOf(&found.Node); mark != nil {
 		h.Document = &hitDocument{ID: mark.ID, ExternalID: mark.ExternalID, Title: mark.Title}
+		if mark.Passage != nil {
+			h.Document.Page = mark.Passage.Page
+		}
 	}
 	if found.Chunk != nil {
 		h.MatchedChunk = &matchedChunk{Index: found.Chunk.Index}

@@ -15,6 +15,8 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	commandconsumer "github.com/livegraph/livegraph/consumers/commands"
+	"github.com/livegraph/livegraph/internal/embedded/install"
+	"github.com/livegraph/livegraph/internal/retrieval/files"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/redis"
 	"github.com/livegraph/livegraph/test/testenv"
@@ -62,8 +64,18 @@ func (c *Commands) Group(t testing.TB, s *Server) []route.Route {
 	}
 	return append(commands.Routes(deps), documents.Routes(documents.Deps{
 		Graph: s.DB, Commands: commands.NewSubmitter(c.Log, waiter, installation.CheckpointKey), Bodies: deps.Bodies,
-		QueryTimeout: 10 * time.Second,
+		Files: fileReader(t), QueryTimeout: 30 * time.Second,
 	})...)
+}
+
+// fileReader returns a reader of files that shares the compiled PDFium with the service.
+func fileReader(t testing.TB) *files.Reader {
+	t.Helper()
+	cache, err := install.CacheDir("pdfium")
+	require.NoError(t, err)
+	reader := files.NewReader(files.Options{CacheDir: cache})
+	t.Cleanup(func() { _ = reader.Close() })
+	return reader
 }
 
 // RunConsumer runs a consumer of commands until the test ends.

@@ -38,6 +38,7 @@ type documentItem struct {
 		ID, Text        string
 		Index, From, To int
 		Heading         *string
+		Page            *int
 	}
 }
 

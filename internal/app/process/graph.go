@@ -1,6 +1,7 @@
 package process
 
 import (
+	"runtime"
 	"slices"
 
 	"github.com/livegraph/livegraph/api/commands"
@@ -10,6 +11,8 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/app/stores"
+	"github.com/livegraph/livegraph/internal/embedded/install"
+	"github.com/livegraph/livegraph/internal/retrieval/files"
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
@@ -40,7 +43,17 @@ func NewGraphAPI(o *Options, s *stores.Stores, keys *idempotency.Manager, bodies
 		}),
 		documents.Routes(documents.Deps{
 			Graph: s.Postgres, Commands: commands.NewSubmitter(s.Kafka, g.Waiter, s.Installation.CheckpointKey),
-			Bodies: bodies, QueryTimeout: o.Config.API.QueryTimeout,
+			Files: files.NewReader(filesOptions()), Bodies: bodies, QueryTimeout: o.Config.API.QueryTimeout,
 		}))
 	return g
+}
+
+// filesOptions returns the options of the reader of files: it leaves a core for requests.
+func filesOptions() files.Options {
+	// The cache is in the folder of the engines' packages. Without one, it is in memory.
+	cache, err := install.CacheDir("pdfium")
+	if err != nil {
+		cache = ""
+	}
+	return files.Options{CacheDir: cache, Concurrent: max(runtime.GOMAXPROCS(0)/2, 1)}
 }

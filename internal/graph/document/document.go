@@ -64,6 +64,7 @@ type Position struct {
 	From    int    `json:"from"`  // in bytes of the extracted text
 	To      int    `json:"to"`
 	Heading string `json:"heading,omitzero"` // of the section in which the passage begins
+	Page    int    `json:"page,omitzero"`    // on which the passage begins, from 1; 0: the content has no pages
 }
 
 // MarkOf returns the mark of a node, nil if the node belongs to no document. Properties are free-form,

@@ -30,7 +30,11 @@ type Text struct {
 	Title    string // empty: the content has none
 	Body     string // valid UTF-8 without control characters other than line feed and tab
 	Headings []Heading
+	Pages    []int // offset in Body of each page, in bytes; nil: the content has no pages
 }
+
+// MaxText is the maximum size of the text of a document in bytes.
+const MaxText = 1 << 20
 
 // Heading is the heading of a section.
 type Heading struct {
@@ -97,6 +101,12 @@ func clean(content string) string {
 		return r
 	}, content)
 }
+
+// TitleText returns a text as it is used as a title.
+func TitleText(text string) string { return oneLine(text, maxTitle) }
+
+// HeadingText returns a text as it is used as a heading.
+func HeadingText(text string) string { return oneLine(text, maxHeading) }
 
 // oneLine returns a text with each sequence of white space as a space, at most limit characters.
 func oneLine(text string, limit int) string {

@@ -1,0 +1,107 @@
+package contract_test
+
+import (
+	"encoding/base64"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/retrieval/files"
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+// testFile returns a file in base64.
+func testFile(t testing.TB, name string) string {
+	t.Helper()
+	data, err := os.ReadFile("../../internal/retrieval/files/testdata/" + name)
+	require.NoError(t, err)
+	return base64.StdEncoding.EncodeToString(data)
+}
+
+func TestFilesBecomeDocuments(t *testing.T) {
+	t.Parallel()
+	w := startCommands(t)
+	inputs := []documentInput{
+		{"externalId": "handbook.pdf", "data": testFile(t, "handbook.pdf"), "contentType": files.PDF},
+		{"externalId": "handbook.docx", "data": testFile(t, "handbook.docx"), "contentType": files.DOCX, "title": "Mine"},
+		{"externalId": "parts.xlsx", "data": testFile(t, "parts.xlsx"), "contentType": files.XLSX + "; version=1"},
+		{"externalId": "a note", "text": "Pump 7 is loud."},
+	}
+	created := w.put(t, inputs...)
+	require.Len(t, created, 4)
+	for _, c := range created {
+		require.Equal(t, "created", c.Status, c.ExternalID)
+	}
+	book := w.document(t, "handbook.pdf")
+	require.Equal(t, "Pump handbook", book.Title)
+	require.Equal(t, files.PDF, book.ContentType)
+	require.Equal(t, "Mine", w.document(t, "handbook.docx").Title)
+	require.Equal(t, files.XLSX, w.document(t, "parts.xlsx").ContentType)
+
+	for _, again := range w.put(t, inputs...) {
+		require.Equal(t, "unchanged", again.Status, again.ExternalID)
+	}
+	inputs[0]["data"] = testFile(t, "long.pdf")
+	require.Equal(t, "updated", w.put(t, inputs[0])[0].Status)
+	book = w.document(t, "handbook.pdf")
+	require.Greater(t, len(book.Passages), 2)
+	last := 0
+	for _, p := range book.Passages {
+		require.NotNil(t, p.Page)
+		require.GreaterOrEqual(t, *p.Page, last)
+		require.Contains(t, p.Text, "Pump")
+		last = *p.Page
+	}
+	require.GreaterOrEqual(t, last, 3)
+	inputs[0] = documentInput{"externalId": "handbook.pdf", "text": sentences(0, 30)}
+	require.Equal(t, "updated", w.put(t, inputs[0])[0].Status)
+	require.Nil(t, w.document(t, "handbook.pdf").Passages[0].Page)
+}
+
+func TestBadFilesAreRefusedAndWriteNothing(t *testing.T) {
+	t.Parallel()
+	w := startCommands(t)
+	one := func(members string) string {
+		return `{"documents":[{"externalId":"good","text":"x"},{"externalId":"a",` + members + `}]}`
+	}
+	pdf := testFile(t, "handbook.pdf")
+	for name, c := range map[string]struct {
+		members string
+		status  int
+		field   string
+		reason  string
+	}{
+		"no base64":      {`"data":"a file","contentType":"application/pdf"`, 422, "documents[1].data", "base64"},
+		"null":           {`"data":null,"contentType":"application/pdf"`, 400, "documents[1].text", "required"},
+		"empty":          {`"data":"","contentType":"application/pdf"`, 422, "documents[1].data", "1 to 16777216 bytes"},
+		"text, too":      {`"text":"x","data":"` + pdf + `","contentType":"application/pdf"`, 422, "documents[1].data", "with text"},
+		"no type":        {`"data":"` + pdf + `"`, 400, "documents[1].contentType", "required"},
+		"a type of text": {`"data":"` + pdf + `","contentType":"text/plain"`, 422, "documents[1].contentType", "type of file"},
+		"another type":   {`"data":"` + pdf + `","contentType":"` + files.DOCX + `"`, 422, "documents[1].data", "not of the type"},
+		"a password": {
+			`"data":"` + testFile(t, "protected.pdf") + `","contentType":"application/pdf"`, 422, "documents[1].data", "password",
+		},
+		"a picture": {
+			`"data":"` + testFile(t, "picture.pdf") + `","contentType":"application/pdf"`, 422, "documents[1].data", "OCR",
+		},
+		"damaged": {`"data":"` + pdf[:4000] + `","contentType":"application/pdf"`, 422, "documents[1].data", "damaged"},
+		"too large": {
+			`"data":"` + strings.Repeat("AAAA", (16<<20)/3+1) + `","contentType":"application/pdf"`, 422, "documents[1].data", "bytes",
+		},
+	} {
+		a := w.Do(t, contract.Request{Method: http.MethodPost, Path: documentsPath, Body: one(c.members)})
+		require.Equal(t, c.status, a.Status, "%s: %.300s", name, a.Body)
+		require.Equal(t, c.field, a.Error.Details["field"], "%s: %.300s", name, a.Body)
+		require.Contains(t, a.Error.Details["reason"], c.reason, "%s: %.300s", name, a.Body)
+		require.NotContains(t, string(a.Body), "PDFium", name)
+		if name == "a type of text" {
+			require.Len(t, a.Error.Details["allowed"], len(files.Types()))
+		}
+	}
+	var list []documentItem
+	w.Get(t, documentsPath, &list)
+	require.Empty(t, list)
+}
