@@ -144,7 +144,8 @@ func readDocument(c *request.Check, field string, raw jsontext.Value) (*content,
 	return d, nil
 }
 
-const unsupported = "is not a type of text; text in JSON is UTF-8, so a charset can only be utf-8; files are sent as data"
+const unsupported = "is not a type of text; text in JSON is UTF-8, so a charset can only be utf-8; " +
+	"files are sent as data"
 
 // readFile checks the file of a document and its type.
 func readFile(c *request.Check, field string, b *documentBody, d *content) {

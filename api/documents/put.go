@@ -64,7 +64,8 @@ func (a *api) put(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := &putting{
-		api: a, workspace: request.PrincipalOf(r.Context()).Workspace, answer: putAnswer{Documents: make([]result, len(list))},
+		api: a, workspace: request.PrincipalOf(r.Context()).Workspace,
+		answer: putAnswer{Documents: make([]result, len(list))},
 	}
 	if err := a.withSlot(r.Context(), func() error { return checkSplits(list) }); err != nil {
 		return err

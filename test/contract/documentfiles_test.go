@@ -68,33 +68,28 @@ func TestBadFilesAreRefusedAndWriteNothing(t *testing.T) {
 		return `{"documents":[{"externalId":"good","text":"x"},{"externalId":"a",` + members + `}]}`
 	}
 	pdf := testFile(t, "handbook.pdf")
+	typed := func(data, media string) string { return `"data":"` + data + `","contentType":"` + media + `"` }
 	for name, c := range map[string]struct {
 		members string
 		status  int
-		field   string
+		member  string
 		reason  string
 	}{
-		"no base64":      {`"data":"a file","contentType":"application/pdf"`, 422, "documents[1].data", "base64"},
-		"null":           {`"data":null,"contentType":"application/pdf"`, 400, "documents[1].text", "required"},
-		"empty":          {`"data":"","contentType":"application/pdf"`, 422, "documents[1].data", "1 to 16777216 bytes"},
-		"text, too":      {`"text":"x","data":"` + pdf + `","contentType":"application/pdf"`, 422, "documents[1].data", "with text"},
-		"no type":        {`"data":"` + pdf + `"`, 400, "documents[1].contentType", "required"},
-		"a type of text": {`"data":"` + pdf + `","contentType":"text/plain"`, 422, "documents[1].contentType", "type of file"},
-		"another type":   {`"data":"` + pdf + `","contentType":"` + files.DOCX + `"`, 422, "documents[1].data", "not of the type"},
-		"a password": {
-			`"data":"` + testFile(t, "protected.pdf") + `","contentType":"application/pdf"`, 422, "documents[1].data", "password",
-		},
-		"a picture": {
-			`"data":"` + testFile(t, "picture.pdf") + `","contentType":"application/pdf"`, 422, "documents[1].data", "OCR",
-		},
-		"damaged": {`"data":"` + pdf[:4000] + `","contentType":"application/pdf"`, 422, "documents[1].data", "damaged"},
-		"too large": {
-			`"data":"` + strings.Repeat("AAAA", (16<<20)/3+1) + `","contentType":"application/pdf"`, 422, "documents[1].data", "bytes",
-		},
+		"no base64":      {typed("a file", files.PDF), 422, "data", "base64"},
+		"null":           {`"data":null,"contentType":"application/pdf"`, 400, "data", "not null"},
+		"empty":          {typed("", files.PDF), 422, "data", "1 to 16777216 bytes"},
+		"text, too":      {`"text":"x",` + typed(pdf, files.PDF), 422, "data", "with text"},
+		"no type":        {`"data":"` + pdf + `"`, 400, "contentType", "required"},
+		"a type of text": {typed(pdf, "text/plain"), 422, "contentType", "type of file"},
+		"another type":   {typed(pdf, files.DOCX), 422, "data", "not of the type"},
+		"a password":     {typed(testFile(t, "protected.pdf"), files.PDF), 422, "data", "password"},
+		"a picture":      {typed(testFile(t, "picture.pdf"), files.PDF), 422, "data", "OCR"},
+		"damaged":        {typed(pdf[:4000], files.PDF), 422, "data", "damaged"},
+		"too large":      {typed(strings.Repeat("AAAA", (16<<20)/3+1), files.PDF), 422, "data", "bytes"},
 	} {
 		a := w.Do(t, contract.Request{Method: http.MethodPost, Path: documentsPath, Body: one(c.members)})
 		require.Equal(t, c.status, a.Status, "%s: %.300s", name, a.Body)
-		require.Equal(t, c.field, a.Error.Details["field"], "%s: %.300s", name, a.Body)
+		require.Equal(t, "documents[1]."+c.member, a.Error.Details["field"], "%s: %.300s", name, a.Body)
 		require.Contains(t, a.Error.Details["reason"], c.reason, "%s: %.300s", name, a.Body)
 		require.NotContains(t, string(a.Body), "PDFium", name)
 		if name == "a type of text" {

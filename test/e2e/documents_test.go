@@ -165,6 +165,10 @@ func testDocumentsByCommandLine(t *testing.T, s *server) {
 	write("a.md", "# Pumps\n\nPump 7 moves *water*.")
 	write("sub/b.html", "<title>Halls</title><p>Hall 3 is dry.")
 	write("sub/c.txt", "The machine is loud.")
+	for _, name := range []string{"handbook.pdf", "parts.xlsx", "protected.pdf"} {
+		write("files/"+name, string(fileOf(t, name)))
+	}
+	write("files/bad.docx", "no archive")
 	write("sub/bad.txt", "\xff\xfe")
 	write("large.txt", strings.Repeat("word ", 230_000))
 	write(".hidden/d.md", "hidden")
@@ -174,7 +178,9 @@ func testDocumentsByCommandLine(t *testing.T, s *server) {
 	output := s.CLI("documents", "import", dir, "--tag", "handbook")
 	require.Contains(t, output, "skipped sub/bad.txt: is not text in UTF-8")
 	require.Contains(t, output, "skipped large.txt: text ")
-	require.Contains(t, output, "3 documents: 3 created, 0 updated, 0 unchanged, 2 skipped")
+	require.Contains(t, output, "skipped files/protected.pdf: data is protected by a password")
+	require.Contains(t, output, "skipped files/bad.docx: data is not of the type")
+	require.Contains(t, output, "5 documents: 5 created, 0 updated, 0 unchanged, 4 skipped")
 	var list []struct {
 		ExternalID, Title string
 		Tags              []string
@@ -185,17 +191,28 @@ func testDocumentsByCommandLine(t *testing.T, s *server) {
 		titles[d.ExternalID] = d.Title
 		require.Equal(t, []string{"handbook"}, d.Tags)
 	}
-	require.Equal(t, map[string]string{"a.md": "Pumps", "sub/b.html": "Halls", "sub/c.txt": "c"}, titles)
+	require.Equal(t, map[string]string{
+		"a.md": "Pumps", "sub/b.html": "Halls", "sub/c.txt": "c", "files/handbook.pdf": "Pump handbook",
+		"files/parts.xlsx": "Parts list",
+	}, titles)
 
 	write("sub/c.txt", "The machine is quiet.")
 	var again struct{ Documents, Created, Updated, Unchanged, Skipped int }
 	require.NoError(t, json.Unmarshal(
 		[]byte(s.CLI("documents", "import", dir, "--tag", "handbook", "--json")), &again,
 	))
-	require.Equal(t, 3, again.Documents)
+	require.Equal(t, 5, again.Documents)
 	require.Equal(t, 1, again.Updated)
-	require.Equal(t, 2, again.Unchanged)
-	require.Equal(t, 2, again.Skipped)
+	require.Equal(t, 4, again.Unchanged)
+	require.Equal(t, 4, again.Skipped)
+}
+
+// fileOf returns a file with which package files is tested.
+func fileOf(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../../internal/retrieval/files/testdata", name))
+	require.NoError(t, err)
+	return data
 }
 
 // testExampleOfDocuments runs the commands of docs/documents.md with the variables of the README.
@@ -206,6 +223,12 @@ func testExampleOfDocuments(t *testing.T, s *server) {
 		shellBlockOf(t, "docs/documents.md", "Try it"), "sleep 3", "sleep 10", 1,
 	))
 	require.Len(t, answers, 5)
+	file := filepath.Join(t.TempDir(), "manual.pdf")
+	require.NoError(t, os.WriteFile(file, fileOf(t, "long.pdf"), 0o600))
+	answers = append(answers, paste(t, s, first+"\n"+strings.ReplaceAll(
+		shellBlockOf(t, "docs/documents.md", "Files"), "manual.pdf", file,
+	))...)
+	require.Len(t, answers, 6)
 	text := func(n int) string {
 		payload, err := json.Marshal(answers[n]["data"])
 		require.NoError(t, err)
@@ -216,5 +239,6 @@ func testExampleOfDocuments(t *testing.T, s *server) {
 	require.Contains(t, text(2), `"externalId":"note-12"`)
 	require.Contains(t, text(3), `"deleted"`)
 	require.Contains(t, text(4), `"UNDO"`)
+	require.Contains(t, text(5), `"created"`)
 	s.Do(http.MethodGet, "/api/documents/note-12", nil, http.StatusOK, nil)
 }

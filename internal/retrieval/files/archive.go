@@ -32,9 +32,9 @@ const compoundFile = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 // archive is an Office file: a ZIP archive whose parts are XML.
 type archive struct {
-	ctx   context.Context //nolint:containedctx // of the one call that reads the archive
 	parts map[string]*zip.File
-	left  int64 // bytes that may still be unpacked
+	left  int64        // bytes that may still be unpacked
+	ended func() error // returns the error of the context of the call that reads the archive
 }
 
 func openArchive(ctx context.Context, data []byte) (*archive, error) {
@@ -45,7 +45,7 @@ func openArchive(ctx context.Context, data []byte) (*archive, error) {
 	if err != nil || len(z.File) > maxEntries {
 		return nil, notOffice
 	}
-	a := &archive{ctx: ctx, parts: make(map[string]*zip.File, len(z.File)), left: maxUnpacked}
+	a := &archive{parts: make(map[string]*zip.File, len(z.File)), left: maxUnpacked, ended: ctx.Err}
 	for _, f := range z.File {
 		a.parts[strings.TrimPrefix(f.Name, "/")] = f
 	}
@@ -91,7 +91,7 @@ func (a *archive) walk(name string, v visitor) error {
 	err = a.tokens(xml.NewDecoder(&boundedReader{content, &a.left}), v)
 	var reason Unreadable
 	switch {
-	case err == nil || errors.As(err, &reason) || a.ctx.Err() != nil:
+	case err == nil || errors.As(err, &reason) || a.ended() != nil:
 		return err
 	default:
 		return fmt.Errorf("%w (%s: %w)", notOffice, name, err)
@@ -101,8 +101,8 @@ func (a *archive) walk(name string, v visitor) error {
 func (a *archive) tokens(d *xml.Decoder, v visitor) error {
 	depth, skipped := 0, 0 // skipped is the depth of the element that is skipped; 0: none
 	for n := 0; ; n++ {
-		if n%ctxTokens == 0 && a.ctx.Err() != nil {
-			return a.ctx.Err()
+		if n%ctxTokens == 0 && a.ended() != nil {
+			return a.ended()
 		}
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {

@@ -155,7 +155,9 @@ func TestReadingEndsAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	r := newReader(t)
 	require.NoError(t, warmUp(t, r))
-	for media, data := range map[string][]byte{files.PDF: manyPages(3000), files.DOCX: docx(t, strings.Repeat("<p/>", 9<<20/4))} {
+	for media, data := range map[string][]byte{
+		files.PDF: manyPages(3000), files.DOCX: docx(t, strings.Repeat("<p/>", 9<<20/4)),
+	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		began := time.Now()
 		_, err := r.Read(ctx, media, data)

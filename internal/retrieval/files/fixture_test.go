@@ -76,7 +76,8 @@ func circularPDF() []byte {
 
 // manyPages returns a PDF file with n pages of text.
 func manyPages(n int) []byte {
-	content := "BT /F1 9 Tf 10 800 Td 10 TL " + strings.Repeat("(Pump 7 moves water from the cellar to Hall 3.) Tj T* ", 60) + "ET"
+	line := "(Pump 7 moves water from the cellar to Hall 3.) Tj T* "
+	content := "BT /F1 9 Tf 10 800 Td 10 TL " + strings.Repeat(line, 60) + "ET"
 	objects := []string{
 		"<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
 		fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(content), content),

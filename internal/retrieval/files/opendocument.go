@@ -8,7 +8,7 @@ import (
 
 const odfContent = "content.xml"
 
-// maxSpaces is the maximum number of spaces that one element stands for.
+// maxSpaces is the maximum number of spaces of one element.
 const maxSpaces = 100
 
 // readODF reads a text, a presentation or a spreadsheet of OpenDocument.

@@ -17,6 +17,11 @@ below a line of dashes holds for what is listed above it.
 The embedding model inside has notices of its own: internal/retrieval/embed/minilm-static-256/NOTICE. The
 documentation of the interface is shown by Swagger UI, Copyright SmartBear Software Inc., under the Apache License 2.0
 below, which github.com/swaggest/swgui brings along.
+
+PDF files are read by PDFium, Copyright The PDFium Authors, under the Apache License 2.0 below, which
+github.com/klippa-app/go-pdfium brings along. Portions of PDFium are copyright The FreeType Project
+(www.freetype.org), all rights reserved; Independent JPEG Group and libjpeg-turbo; OpenJPEG (BSD 2-Clause); Little CMS
+(MIT); zlib; Anti-Grain Geometry; and ICU (Unicode License).
 `
 
 // text is the text of a licence or notice with the names of its dependencies.

@@ -17,11 +17,12 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/internal/retrieval/extract"
+	"github.com/livegraph/livegraph/internal/retrieval/files"
 )
 
 // DocumentsCmd groups the commands on documents.
 type DocumentsCmd struct {
-	Import DocumentsImportCmd `cmd:"" help:"Create or update documents from the text, Markdown and HTML files of a directory."`
+	Import DocumentsImportCmd `cmd:"" help:"Create or update documents from the text, Markdown, HTML, PDF and Office files of a directory."`
 }
 
 // DocumentsImportCmd imports a directory.
@@ -37,8 +38,11 @@ const (
 	// request is full.
 	importDocuments = 200
 	importBytes     = 2 << 20
-	// maxImportFile is the largest content that the API accepts.
-	maxImportFile = 4 << 20
+	// importedAtOnce is the number of PDF and Office files in a request: the API takes time to read them.
+	importedAtOnce = 8
+	// maxImportText and maxImportFile are the largest text and the largest file that the API accepts.
+	maxImportText = 4 << 20
+	maxImportFile = 16 << 20
 	// importRetryTimeout bounds the attempts to send a request.
 	importRetryTimeout  = 2 * time.Minute
 	importRetryPause    = time.Second
@@ -50,13 +54,16 @@ const (
 var mediaTypes = map[string]string{
 	".txt": extract.Plain, ".text": extract.Plain, ".md": extract.Markdown, ".markdown": extract.Markdown,
 	".html": extract.HTML, ".htm": extract.HTML,
+	".pdf": files.PDF, ".docx": files.DOCX, ".pptx": files.PPTX, ".xlsx": files.XLSX,
+	".odt": files.ODT, ".odp": files.ODP, ".ods": files.ODS,
 }
 
 // importedDocument is a document in a request.
 type importedDocument struct {
 	ExternalID  string   `json:"externalId"`
 	Title       string   `json:"title,omitempty"`
-	Text        string   `json:"text"`
+	Text        *string  `json:"text,omitempty"`
+	Data        []byte   `json:"data,omitempty"` // of a file, as base64
 	ContentType string   `json:"contentType"`
 	Tags        []string `json:"tags,omitempty"`
 }
@@ -84,6 +91,7 @@ type documentImport struct {
 	result   importedFiles
 	pending  []importedDocument
 	bytes    int
+	files    int // pending documents with a file
 	reported time.Time
 }
 
@@ -135,39 +143,60 @@ func (i *documentImport) walk(ctx context.Context) error {
 
 // add reads a file, and sends a request when it is full.
 func (i *documentImport) add(ctx context.Context, root *os.Root, path, media string) error {
+	limit := int64(maxImportText)
+	if files.IsType(media) {
+		limit = maxImportFile
+	}
 	info, err := root.Stat(path)
-	if err == nil && info.Size() > maxImportFile {
-		err = fmt.Errorf("is larger than %d bytes", maxImportFile)
+	if err == nil && info.Size() > limit {
+		err = fmt.Errorf("is larger than %d bytes", limit)
 	}
 	var content []byte
 	if err == nil {
 		content, err = root.ReadFile(path)
 	}
-	switch {
+	d := importedDocument{ExternalID: i.Prefix + path, ContentType: media, Tags: i.Tag}
+	switch text := string(content); {
 	case err != nil:
 		i.skip(path, err.Error())
 		return nil
-	case !utf8.Valid(content) || strings.ContainsRune(string(content), 0):
+	case files.IsType(media):
+		d.Data = content
+		i.files++
+	case !utf8.Valid(content) || strings.ContainsRune(text, 0):
 		i.skip(path, "is not text in UTF-8")
 		return nil
+	default:
+		d.Text = &text
 	}
-	d := importedDocument{ExternalID: i.Prefix + path, Text: string(content), ContentType: media, Tags: i.Tag}
 	if media == extract.Plain {
 		d.Title = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	}
 	i.pending, i.bytes = append(i.pending, d), i.bytes+len(content)
-	if len(i.pending) < importDocuments && i.bytes < importBytes {
+	if len(i.pending) < importDocuments && i.files < importedAtOnce && i.bytes < importBytes {
 		return nil
 	}
 	return i.send(ctx)
 }
 
-// send sends the pending documents. It leaves out those that the API refuses.
+// send sends the pending documents. It leaves out those that the API refuses. A refused file is sent once
+// more alone: that it takes too long to read may be due to the files before it.
 func (i *documentImport) send(ctx context.Context) error {
-	for len(i.pending) > 0 {
+	var alone []importedDocument
+	for {
+		if len(i.pending) == 0 && len(alone) > 0 {
+			i.pending, alone = append(i.pending, alone[0]), alone[1:]
+		}
+		if len(i.pending) == 0 {
+			break
+		}
 		got, err := i.try(ctx)
 		if index, reason, refused := refusedDocument(err); refused && index < len(i.pending) {
-			i.skip(i.pending[index].ExternalID, reason)
+			if d := i.pending[index]; d.Data != nil && len(i.pending) > 1 {
+				alone = append(alone, d)
+			} else {
+				i.skip(d.ExternalID, reason)
+			}
 			i.pending = append(i.pending[:index:index], i.pending[index+1:]...)
 			continue
 		}
@@ -185,9 +214,9 @@ func (i *documentImport) send(ctx context.Context) error {
 		for _, d := range answer.Data.Documents {
 			i.count(d.Status)
 		}
-		break
+		i.pending = i.pending[:0]
 	}
-	i.pending, i.bytes = i.pending[:0], 0
+	i.pending, i.bytes, i.files = i.pending[:0], 0, 0
 	if !i.JSON && time.Since(i.reported) > importReportEvery {
 		i.reported = time.Now()
 		_, err := fmt.Fprintln(i.out, i.summary())

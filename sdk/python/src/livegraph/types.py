@@ -402,31 +402,35 @@ class Source(TypedDict):
     """
 
 
-NewDocumentTag: TypeAlias = str
+NewDocumentNewDocumentTag: TypeAlias = str
 
 
-class NewDocument(TypedDict):
+class NewDocumentNewDocument(TypedDict):
     externalId: str
     """
     Your id of the document, such as a path or a URL. Unique in the request; no control characters.
     """
     title: NotRequired[str]
     """
-    Default: the title in the content (HTML title or first heading, Markdown front matter or first heading), else the external id.
+    Default: the title in the content (HTML title or first heading, Markdown front matter or first heading, metadata of a file), else the external id.
     """
     text: str
     """
     The content, at most 4 MiB. The text that is extracted from it has at most 1 MiB.
     """
+    data: NotRequired[str]
+    """
+    The content of a file instead of `text`, in base64, at most 16 MiB before encoding. It has at most 1 MiB of text, and the files of a request 8 MiB together.
+    """
     contentType: NotRequired[str]
     """
-    The media type of `text`: `text/plain`, `text/markdown` or `text/html`, without a charset or with utf-8.
+    The media type. Of `text`: `text/plain`, `text/markdown` or `text/html`, without a charset or with utf-8. Of `data`: `application/pdf`, or that of a .docx, .pptx, .xlsx, .odt, .odp or .ods file.
     """
     sourceUrl: NotRequired[str]
     """
     An absolute URL.
     """
-    tags: NotRequired[list[NewDocumentTag]]
+    tags: NotRequired[list[NewDocumentNewDocumentTag]]
     """
     At most 8 KiB together.
     """
@@ -434,6 +438,47 @@ class NewDocument(TypedDict):
     """
     The time of the document.
     """
+
+
+NewDocumentNewDocument1Tag: TypeAlias = str
+
+
+class NewDocumentNewDocument1(TypedDict):
+    externalId: str
+    """
+    Your id of the document, such as a path or a URL. Unique in the request; no control characters.
+    """
+    title: NotRequired[str]
+    """
+    Default: the title in the content (HTML title or first heading, Markdown front matter or first heading, metadata of a file), else the external id.
+    """
+    text: NotRequired[str]
+    """
+    The content, at most 4 MiB. The text that is extracted from it has at most 1 MiB.
+    """
+    data: str
+    """
+    The content of a file instead of `text`, in base64, at most 16 MiB before encoding. It has at most 1 MiB of text, and the files of a request 8 MiB together.
+    """
+    contentType: str
+    """
+    The media type. Of `text`: `text/plain`, `text/markdown` or `text/html`, without a charset or with utf-8. Of `data`: `application/pdf`, or that of a .docx, .pptx, .xlsx, .odt, .odp or .ods file.
+    """
+    sourceUrl: NotRequired[str]
+    """
+    An absolute URL.
+    """
+    tags: NotRequired[list[NewDocumentNewDocument1Tag]]
+    """
+    At most 8 KiB together.
+    """
+    timestamp: NotRequired[str]
+    """
+    The time of the document.
+    """
+
+
+NewDocument: TypeAlias = NewDocumentNewDocument | NewDocumentNewDocument1
 
 
 class PutDocumentResult(TypedDict):
@@ -471,6 +516,7 @@ DocumentPassage = TypedDict(
         "from": int,
         "to": int,
         "heading": str | None,
+        "page": int | None,
         "text": str,
     },
 )
@@ -792,6 +838,10 @@ class HitDocument(TypedDict):
     """
     externalId: str
     title: str
+    page: NotRequired[int]
+    """
+    The page, slide or sheet on which the passage begins. Absent if the content has no pages.
+    """
 
 
 class SearchHitScores(TypedDict):

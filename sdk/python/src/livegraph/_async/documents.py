@@ -28,7 +28,7 @@ class AsyncDocuments:
         self._transport = transport
 
     async def put(self, documents: Sequence[NewDocument]) -> Sequence[PutDocumentResult]:
-        """Creates or changes 1 to 1,000 documents with at most 8 MiB, and returns the result of each.
+        """Creates or changes 1 to 1,000 documents with at most 24 MiB, and returns the result of each.
 
         A document is identified by its ``externalId``. The same content again changes nothing. Search finds the
         documents about a second later.
