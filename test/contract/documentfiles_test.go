@@ -1,6 +1,8 @@
 package contract_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/base64"
 	"net/http"
 	"os"
@@ -19,6 +21,20 @@ func testFile(t testing.TB, name string) string {
 	data, err := os.ReadFile("../../internal/retrieval/files/testdata/" + name)
 	require.NoError(t, err)
 	return base64.StdEncoding.EncodeToString(data)
+}
+
+// wordFile returns a document with a file of Word that contains a word, not compressed.
+func wordFile(t testing.TB, word string) documentInput {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	part, err := z.CreateHeader(&zip.FileHeader{Name: "word/document.xml", Method: zip.Store})
+	require.NoError(t, err)
+	_, err = part.Write([]byte("<d><p><t>" + word + "</t></p></d>"))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	data := base64.StdEncoding.EncodeToString(b.Bytes())
+	return documentInput{"externalId": "word.docx", "data": data, "contentType": files.DOCX}
 }
 
 func TestFilesBecomeDocuments(t *testing.T) {
@@ -44,6 +60,8 @@ func TestFilesBecomeDocuments(t *testing.T) {
 	for _, again := range w.put(t, inputs...) {
 		require.Equal(t, "unchanged", again.Status, again.ExternalID)
 	}
+	require.Equal(t, "created", w.put(t, wordFile(t, "valve"))[0].Status)
+	require.Equal(t, "updated", w.put(t, wordFile(t, "seals"))[0].Status, "another file of the same size")
 	inputs[0]["data"] = testFile(t, "long.pdf")
 	require.Equal(t, "updated", w.put(t, inputs[0])[0].Status)
 	book = w.document(t, "handbook.pdf")

@@ -47,8 +47,8 @@ const (
 
 // Options are the options of a Reader.
 type Options struct {
-	// CacheDir is a directory for the compiled PDFium, which takes seconds to compile. "": it is
-	// compiled at first use of each process.
+	// CacheDir is a directory for the compiled PDFium, which takes seconds to compile. If it is "" or
+	// cannot be written, the compiled PDFium stays in memory.
 	CacheDir string
 	// Concurrent is the maximum number of files that are read at the same time; 0: 1.
 	Concurrent int

@@ -3,6 +3,7 @@ package files_test
 import (
 	"archive/zip"
 	"bytes"
+	"compress/zlib"
 	"fmt"
 	"strings"
 	"testing"
@@ -74,13 +75,11 @@ func circularPDF() []byte {
 	})
 }
 
-// manyPages returns a PDF file with n pages of text.
-func manyPages(n int) []byte {
-	line := "(Pump 7 moves water from the cellar to Hall 3.) Tj T* "
-	content := "BT /F1 9 Tf 10 800 Td 10 TL " + strings.Repeat(line, 60) + "ET"
+// pagesOf returns a PDF file with n pages of text.
+func pagesOf(n int) []byte {
+	content := "BT /F1 9 Tf 10 800 Td 10 TL " + strings.Repeat("(Pump 7 moves water to Hall 3.) Tj T* ", 60) + "ET"
 	objects := []string{
-		"<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-		fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(content), content),
+		"<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>", stream("", content),
 	}
 	var kids strings.Builder
 	for range n {
@@ -90,4 +89,25 @@ func manyPages(n int) []byte {
 	}
 	objects[1] = fmt.Sprintf("<< /Type /Pages /Kids [%s] /Count %d >>", kids.String(), n)
 	return pdf(objects)
+}
+
+// stream returns a stream with entries of its dictionary.
+func stream(entries, content string) string {
+	return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", entries, len(content), content)
+}
+
+// longPage returns a small PDF file with a page that takes many seconds: its content, unpacked, is 80 MB of
+// operators.
+func longPage(t testing.TB) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	w := zlib.NewWriter(&packed)
+	_, err := w.Write(bytes.Repeat([]byte("0 0 0 rg\n"), 9_000_000))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return pdf([]string{
+		"<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 850] /Contents 4 0 R >>",
+		stream("/Filter /FlateDecode", packed.String()),
+	})
 }

@@ -35,7 +35,8 @@ const (
 
 // pdfReader reads PDF files. It has PDFium in memory while it is used, and for idleTimeout after.
 type pdfReader struct {
-	options Options
+	options  Options
+	compiled func() wazero.CompilationCache // outlives the pools
 
 	mu    sync.Mutex
 	pool  pdfium.Pool // nil: not loaded
@@ -43,7 +44,16 @@ type pdfReader struct {
 	idle  *time.Timer // unloads the pool; nil: there are users, or no pool
 }
 
-func newPDFReader(o Options) *pdfReader { return &pdfReader{options: o} }
+func newPDFReader(o Options) *pdfReader {
+	return &pdfReader{options: o, compiled: sync.OnceValue(func() wazero.CompilationCache {
+		if o.CacheDir != "" {
+			if cache, err := wazero.NewCompilationCacheWithDir(o.CacheDir); err == nil {
+				return cache
+			}
+		}
+		return wazero.NewCompilationCache() // in memory, for example on a read-only disk
+	})}
+}
 
 // read adds the text of a PDF file to b. Each file gets a PDFium of its own, so a hostile file cannot
 // change how another one is read.
@@ -86,7 +96,7 @@ func (p *pdfReader) acquire() (pdfium.Pool, error) {
 		p.idle = nil
 	}
 	if p.pool == nil {
-		pool, err := loadPDFium(p.options)
+		pool, err := loadPDFium(p.options.Concurrent, p.compiled())
 		if err != nil {
 			return nil, fmt.Errorf("loading PDFium: %w", err)
 		}
@@ -117,18 +127,12 @@ func (p *pdfReader) close() error {
 }
 
 // loadPDFium compiles PDFium, or loads it from the cache. It has no files and no output.
-func loadPDFium(o Options) (pdfium.Pool, error) {
+func loadPDFium(concurrent int, compiled wazero.CompilationCache) (pdfium.Pool, error) {
 	config := wazero.NewRuntimeConfig().
 		WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling).
-		WithMemoryLimitPages(pdfMemoryPages).WithCloseOnContextDone(true)
-	if o.CacheDir != "" {
-		// Without the cache, for example on a read-only disk, PDFium is compiled again.
-		if cache, err := wazero.NewCompilationCacheWithDir(o.CacheDir); err == nil {
-			config = config.WithCompilationCache(cache)
-		}
-	}
+		WithMemoryLimitPages(pdfMemoryPages).WithCloseOnContextDone(true).WithCompilationCache(compiled)
 	return webassembly.Init(webassembly.Config{
-		MaxTotal: o.Concurrent, MaxIdle: 0, MinIdle: 0, RuntimeConfig: config, FSConfig: wazero.NewFSConfig(),
+		MaxTotal: concurrent, MaxIdle: 0, MinIdle: 0, RuntimeConfig: config, FSConfig: wazero.NewFSConfig(),
 		Stdout: io.Discard, Stderr: io.Discard,
 	})
 }
