@@ -28,7 +28,8 @@ import (
 //     earlier pass closed: marked hours, and the time from clean up to the earlier horizon.
 //     Only after that it drops the marks and raises clean.
 //   - Queries: they first read clean and the marks, then rollups below clean that are not
-//     marked, and points for everything else.
+//     marked, and points for everything else. Because clean only rises, a value that was read
+//     earlier is valid, too.
 //
 // No invariant depends on clocks or locks.
 const (
@@ -82,6 +83,13 @@ func (db *DB) recentState(ctx context.Context) (rollupState, error) {
 	return db.rollupState(ctx)
 }
 
+// CleanUntil returns a time in microseconds below which rollups are valid unless they are marked. It is at
+// most maxStateAge old. Marks must be read after it.
+func (db *DB) CleanUntil(ctx context.Context) (int64, error) {
+	s, err := db.recentState(ctx)
+	return s.clean, err
+}
+
 var stateTarget = Target{
 	Operation: opRollupState, Table: "rollup_state", Columns: []ch.ColumnNameAndType{
 		{Name: "id", Type: "UInt8"}, {Name: "epoch", Type: "UInt64"}, {Name: "opened", Type: "Int64"},
@@ -92,6 +100,7 @@ var stateTarget = Target{
 // raiseRollupState writes the state. Values that are already higher do not change.
 func (db *DB) raiseRollupState(ctx context.Context, s rollupState) error {
 	type times = native.Fixed[int64]
+	defer db.lastState.Store(nil) // this process reads what it wrote
 	return db.Insert(ctx, &stateTarget, 1, native.Fixed[uint8]{0}, native.Fixed[uint64]{s.epoch}, times{s.opened},
 		times{s.horizon}, times{s.clean}, native.Fixed[uint64]{s.version})
 }

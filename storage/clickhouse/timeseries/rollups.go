@@ -75,13 +75,19 @@ func (r *Reader) plan(ctx context.Context, q *AggregateQuery, requested []Functi
 	if p.to-p.from < minRollupRange {
 		return nil, nil
 	}
-	cleanUntil, marks, err := r.readMarks(ctx, q.Series, p)
+	cleanUntil, err := r.db.CleanUntil(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.to = min(p.to, cleanUntil)
+	if p.to = min(p.to, cleanUntil); p.to-p.from < minRollupRange {
+		return nil, nil
+	}
+	marks, err := r.readMarks(ctx, q.Series, p)
+	if err != nil {
+		return nil, err
+	}
 	marks = append(marks, q.Range.Hidden.marks(q.Series, p.from, p.to, maxMarks)...)
-	if p.to-p.from < minRollupRange || len(marks) > maxMarks || !p.excludeMarked(q.Series, marks) {
+	if len(marks) > maxMarks || !p.excludeMarked(q.Series, marks) {
 		return nil, nil
 	}
 	p.setTruncated(q.Range.KeptFrom)
@@ -146,36 +152,22 @@ func (q *AggregateQuery) canUseRollups(requested []Function) bool {
 	})
 }
 
-// readMarks reads the time until which rollups are clean, and the marks of series in the
-// range of the plan. It must run before rollups are read: clean rollups are then already
-// written.
-func (r *Reader) readMarks(
-	ctx context.Context,
-	series []uint64,
-	p *rollupPlan,
-) (cleanUntil int64, marks []hourRange, err error) {
+// readMarks reads the marks of series in the range of the plan. It must run after clean was read and before
+// rollups are: clean rollups are then already written.
+func (r *Reader) readMarks(ctx context.Context, series []uint64, p *rollupPlan) (marks []hourRange, err error) {
 	statement := fmt.Sprintf(`
-		SELECT toUInt64(0), toUInt32(0), toUInt32(0), max(clean) FROM rollup_state
-		UNION ALL
-		SELECT DISTINCT series, from_hour, to_hour, toInt64(-1) FROM rollup_marks
+		SELECT DISTINCT series, from_hour, to_hour FROM rollup_marks
 		WHERE series IN (%s) AND from_hour < %d AND to_hour > %d LIMIT %d`,
 		clickhouse.IDArray(series), clickhouse.HourOf(p.to-1)+1, clickhouse.HourOf(p.from), maxMarks+1)
 	err = r.db.Query(ctx, clickhouse.OpRollupMarks, statement, nil, func(scan func(...any) error) error {
-		var (
-			m     hourRange
-			value int64
-		)
-		if err := scan(&m.series, &m.from, &m.to, &value); err != nil {
+		var m hourRange
+		if err := scan(&m.series, &m.from, &m.to); err != nil {
 			return err
 		}
-		if value >= 0 {
-			cleanUntil = value
-		} else {
-			marks = append(marks, m)
-		}
+		marks = append(marks, m)
 		return nil
 	})
-	return cleanUntil, marks, err
+	return marks, err
 }
 
 // excludeMarked removes marked hours and series from the part that is read from rollups. It
