@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/prometheus/prometheus/promql"
 
 	"github.com/livegraph/livegraph/api/reply"
@@ -44,7 +45,8 @@ func errorDialect() reply.Dialect {
 			return status, errorType
 		},
 		Encode: func(_ *http.Request, f *reply.DialectError) (mediaType string, body []byte) {
-			body, _ = json.Marshal(errorBody{"error", f.Code, f.Message}) // has only strings
+			// A message can quote bytes of the query that are not UTF-8.
+			body, _ = json.Marshal(errorBody{"error", f.Code, f.Message}, jsontext.AllowInvalidUTF8(true)) // only strings
 			return "application/json; charset=utf-8", body
 		},
 	}

@@ -142,10 +142,22 @@ func (g *generator) histogram(instance string) {
 	}
 }
 
-// writeAll sends all samples to Livegraph.
+// writeAll sends all samples to Livegraph, and waits until they are visible.
 func (s *server) writeAll(t *testing.T, list []randomSeries) {
 	t.Helper()
-	var request []prompb.TimeSeries
+	var checkpoints []string
+	for chunk := range slices.Chunk(timeSeries(list), 20) {
+		sent := s.send(t, chunk)
+		require.Zero(t, sent.Rejected)
+		checkpoints = append(checkpoints, sent.Checkpoint)
+	}
+	for _, checkpoint := range checkpoints {
+		s.await(t, checkpoint)
+	}
+}
+
+// timeSeries returns series in the form of remote write.
+func timeSeries(list []randomSeries) (request []prompb.TimeSeries) {
 	for _, series := range list {
 		out := prompb.TimeSeries{Labels: prompb.FromLabels(series.labels, nil)}
 		for _, p := range series.points {
@@ -153,9 +165,7 @@ func (s *server) writeAll(t *testing.T, list []randomSeries) {
 		}
 		request = append(request, out)
 	}
-	for chunk := range slices.Chunk(request, 20) {
-		s.write(t, chunk)
-	}
+	return request
 }
 
 // openTSDB returns a database of Prometheus with all samples.

@@ -4,7 +4,9 @@
 // only then.
 //
 // It also compares the API of Prometheus that Livegraph has with Prometheus itself: with its engine over its
-// database, and with its client of remote read; and it runs the examples of docs/promql.md.
+// database, and with its client of remote read; and it runs the examples of docs/promql.md. The queries are random
+// ones, systematic ones with all functions and operators, those of Prometheus' own tests, and, if the file is given,
+// those of its compliance suite.
 //
 // It is a separate module, so that the database and the clients of Prometheus are not dependencies of
 // Livegraph.

@@ -20,7 +20,9 @@ func TestTheExamplesOfTheDocumentationWork(t *testing.T) {
 	s := startServer(t)
 	status, answer := s.do(t, http.MethodPost, "/api/live-data/ingest", "text/plain", []byte("pump,side=left temperature=71.5"))
 	require.Equal(t, http.StatusCreated, status, "%s", answer)
-	s.await(t, answer)
+	var envelope struct{ Data ingested }
+	require.NoError(t, json.Unmarshal(answer, &envelope))
+	s.await(t, envelope.Data.Checkpoint)
 
 	commands := regexp.MustCompile("(?s)<!-- test/promql runs these -->\n```sh\n(.*?)```").FindStringSubmatch(page)
 	require.NotNil(t, commands)

@@ -10,8 +10,6 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -124,22 +122,28 @@ func (q queries) parameterized(depth int) string {
 	return fmt.Sprintf("round(%s, 0.1)", q.vector(depth-1))
 }
 
-// TestQueriesAnswerAsPrometheus writes random data to Livegraph by remote write, and to a database of
-// Prometheus, and compares the answers to random queries.
+// TestQueriesAnswerAsPrometheus writes the same samples to Livegraph and to a database of Prometheus, and compares the
+// answers to queries: to random ones, to systematic ones, and to those of Prometheus' own tests.
 func TestQueriesAnswerAsPrometheus(t *testing.T) {
+	s := startServer(t)
+	t.Run("random", s.compareRandom)
+	t.Run("demo", s.compareDemo)
+	t.Run("promqltest", s.comparePromqltest)
+}
+
+// full reports whether the long forms of the tests run.
+func full() bool { return os.Getenv("LIVEGRAPH_TEST") == "all" }
+
+// compareRandom compares the answers to random queries over random data.
+func (s *server) compareRandom(t *testing.T) {
 	seed, count := uint64(1), 300
-	if os.Getenv("LIVEGRAPH_TEST") == "all" {
+	if full() {
 		seed, count = uint64(time.Now().UnixNano()), 5000
 	}
 	t.Logf("seed %d", seed)
 	data := newData(seed)
-	s, db := startServer(t), openTSDB(t, data)
 	s.writeAll(t, data)
-	o := &oracle{server: s, db: db, engine: promql.NewEngine(promql.EngineOpts{
-		Logger: slog.New(slog.DiscardHandler), MaxSamples: 5_000_000, Timeout: time.Minute, EnableAtModifier: true,
-		EnableNegativeOffset: true, LookbackDelta: 5 * time.Minute, Parser: parser.NewParser(parser.Options{}),
-		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
-	})}
+	o := &oracle{server: s, db: openTSDB(t, data), engine: newEngine()}
 	o.compareSeries(t)
 	o.compareReads(t)
 	q := queries{rand.New(rand.NewPCG(seed, 2))}
@@ -147,13 +151,15 @@ func TestQueriesAnswerAsPrometheus(t *testing.T) {
 	for range count {
 		text := q.vector(3)
 		at := dataStart + q.Int64N(dataLength.Milliseconds()+600_000)
-		n, ok := o.compareInstant(t, text, at)
-		step := q.of([]string{"15", "60", "77", "300", "0.5"})
+		n, ok := o.compare(t, evaluation{text: text, to: at})
+		step := []time.Duration{
+			15 * time.Second, time.Minute, 77 * time.Second, 5 * time.Minute, 500 * time.Millisecond,
+		}[q.IntN(5)]
 		length := min(q.Int64N(dataLength.Milliseconds()), 10_000_000)
-		if step == "0.5" {
+		if step < time.Second {
 			length = min(length, 60_000)
 		}
-		m, _ := o.compareRange(t, text, at-length, at, step)
+		m, _ := o.compare(t, evaluation{text: text, from: at - length, to: at, step: step})
 		if points += n + m; ok {
 			answered++
 		}
@@ -170,113 +176,23 @@ type oracle struct {
 	engine *promql.Engine
 }
 
-func ms(t int64) time.Time { return time.UnixMilli(t) }
-
-func seconds(t int64) string { return strconv.FormatFloat(float64(t)/1000, 'f', 3, 64) }
-
-func (o *oracle) compareInstant(t *testing.T, text string, at int64) (points int, ok bool) {
-	t.Helper()
-	query, err := o.engine.NewInstantQuery(t.Context(), o.db, nil, text, ms(at))
-	require.NoError(t, err, text)
-	defer query.Close()
-	return o.compare(t, text, query.Exec(t.Context()), "/query", url.Values{"query": {text}, "time": {seconds(at)}})
-}
-
-func (o *oracle) compareRange(t *testing.T, text string, from, to int64, step string) (points int, ok bool) {
-	t.Helper()
-	width, err := strconv.ParseFloat(step, 64)
-	require.NoError(t, err)
-	query, err := o.engine.NewRangeQuery(
-		t.Context(), o.db, nil, text, ms(from), ms(to), time.Duration(width*float64(time.Second)),
-	)
-	require.NoError(t, err, text)
-	defer query.Close()
-	return o.compare(t, text, query.Exec(t.Context()), "/query_range", url.Values{
-		"query": {text}, "start": {seconds(from)}, "end": {seconds(to)}, "step": {step},
+// newEngine returns the engine of a Prometheus with its default settings.
+func newEngine() *promql.Engine {
+	return promql.NewEngine(promql.EngineOpts{
+		Logger: slog.New(slog.DiscardHandler), MaxSamples: 5_000_000, Timeout: time.Minute, EnableAtModifier: true,
+		EnableNegativeOffset: true, LookbackDelta: 5 * time.Minute, Parser: parser.NewParser(parser.Options{}),
+		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
 	})
 }
 
-// result is an answer of the API.
-type result struct {
-	Status, Error string
-	Data          struct {
-		ResultType string
-		Result     []struct {
-			Metric map[string]string
-			Value  [2]any
-			Values [][2]any
-		}
-	}
-	Warnings, Infos []string
-}
-
 // compare requires that the API answers as the engine, and returns the number of points.
-func (o *oracle) compare(t *testing.T, text string, want *promql.Result, path string, form url.Values) (points int, ok bool) {
+func (o *oracle) compare(t *testing.T, e evaluation) (points int, ok bool) {
 	t.Helper()
-	status, body := o.server.do(
-		t, http.MethodPost, "/prometheus/api/v1"+path, "application/x-www-form-urlencoded", []byte(form.Encode()),
-	)
-	var got result
-	require.NoError(t, json.Unmarshal(body, &got), "%s: %s", form, body)
-	if want.Err != nil {
-		require.Equal(t, http.StatusUnprocessableEntity, status, "%s: %v, but %s", form, want.Err, body)
-		return 0, false
-	}
-	require.Equal(t, http.StatusOK, status, "%s: %s", form, body)
-	warnings, infos := want.Warnings.AsStrings(text, 10, 10)
-	require.ElementsMatch(t, warnings, got.Warnings, form)
-	require.ElementsMatch(t, infos, got.Infos, form)
-	expected, order := expectedSeries(t, want)
-	require.Len(t, got.Data.Result, len(expected), "%s: %s", form, body)
-	for i, series := range got.Data.Result {
-		name := labels.FromMap(series.Metric).String()
-		if strings.HasPrefix(text, "sort") && path == "/query" {
-			require.Equal(t, order[i], name, form)
-		}
-		values := series.Values
-		if values == nil {
-			values = [][2]any{series.Value}
-		}
-		require.Contains(t, expected, name, "%s", form)
-		require.Len(t, values, len(expected[name]), "%s: %s", form, name)
-		for j, p := range expected[name] {
-			v, err := strconv.ParseFloat(values[j][1].(string), 64)
-			require.NoError(t, err)
-			require.Equal(t, p.ms, int64(math.Round(values[j][0].(float64)*1000)), form)
-			require.True(t, equal(p.value, v), "%s: %s at %d: %v and %v", form, name, p.ms, p.value, v)
-			points++
-		}
-	}
-	return points, true
-}
-
-// expectedSeries returns the points of a result by series, and the order of the series.
-func expectedSeries(t *testing.T, want *promql.Result) (expected map[string][]point, order []string) {
-	t.Helper()
-	expected = map[string][]point{}
-	switch v := want.Value.(type) {
-	case promql.Vector:
-		for _, s := range v {
-			expected[s.Metric.String()] = []point{{s.T, s.F}}
-			order = append(order, s.Metric.String())
-		}
-	case promql.Matrix:
-		for _, s := range v {
-			var points []point
-			for _, p := range s.Floats {
-				points = append(points, point{p.T, p.F})
-			}
-			expected[s.Metric.String()] = points
-		}
-	default:
-		t.Fatalf("a result of type %T", want.Value)
-	}
-	return expected, order
-}
-
-// equal reports whether two values differ by at most a billionth.
-func equal(a, b float64) bool {
-	return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b))
+	want := e.by(t, o.engine, o.db)
+	got := o.server.ask(t, e)
+	points, err := got.matches(e, want)
+	require.NoError(t, err, e)
+	return points, want.Err == nil
 }
 
 // compareSeries requires that the label sets are those that were written.

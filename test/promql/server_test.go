@@ -81,29 +81,34 @@ func (s *server) do(t *testing.T, method, path, contentType string, body []byte)
 	return response.StatusCode, answer
 }
 
-// write sends series by remote write, and waits until their samples are visible.
-func (s *server) write(t *testing.T, series []prompb.TimeSeries) {
+// ingested is the answer to points: how many were rejected, and with what the others can be awaited.
+type ingested struct {
+	Accepted, Rejected int
+	Checkpoint         string
+}
+
+// send sends series by remote write.
+func (s *server) send(t *testing.T, series []prompb.TimeSeries) (answer ingested) {
 	t.Helper()
 	rejected := prompb.TimeSeries{ // only an answer with a rejected point has a checkpoint
 		Labels: []prompb.Label{{Name: "__name__", Value: "rejected"}}, Histograms: []prompb.Histogram{{}},
 	}
 	body, err := (&prompb.WriteRequest{Timeseries: append(slices.Clone(series), rejected)}).Marshal()
 	require.NoError(t, err)
-	status, answer := s.do(
+	status, text := s.do(
 		t, http.MethodPost, "/api/live-data/ingest", "application/x-protobuf", snappy.Encode(nil, body),
 	)
-	require.Equal(t, http.StatusCreated, status, "%s", answer)
-	s.await(t, answer)
+	require.Equal(t, http.StatusCreated, status, "%s", text)
+	require.NoError(t, json.Unmarshal(text, &struct{ Data *ingested }{&answer}))
+	answer.Rejected--
+	return answer
 }
 
-// await waits until the points of an answer's checkpoint are visible.
-func (s *server) await(t *testing.T, answer []byte) {
+// await waits until the points of a checkpoint are visible.
+func (s *server) await(t *testing.T, checkpoint string) {
 	t.Helper()
-	var envelope struct{ Data struct{ Checkpoint string } }
-	require.NoError(t, json.Unmarshal(answer, &envelope))
 	status, answer := s.do(
-		t, http.MethodGet, "/api/live-data/query?limit=1&metric=none&checkpoint="+url.QueryEscape(envelope.Data.Checkpoint),
-		"", nil,
+		t, http.MethodGet, "/api/live-data/query?limit=1&metric=none&checkpoint="+url.QueryEscape(checkpoint), "", nil,
 	)
 	require.Equal(t, http.StatusOK, status, "%s", answer)
 }
