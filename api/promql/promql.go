@@ -36,6 +36,12 @@ const (
 	maxPoints = 11_000
 )
 
+// When functions of windows are computed by the store instead of the engine.
+const (
+	WindowsAuto   = "auto"   // if the query reads too many samples for the engine
+	WindowsAlways = "always" // if it can be done
+)
+
 // Deps are the dependencies of the routes.
 type Deps struct {
 	Store    *promstore.Store
@@ -43,6 +49,8 @@ type Deps struct {
 	Version  string // of the build
 	// MaxSamples is the maximum number of samples of a query in memory.
 	MaxSamples int
+	// Windows is when functions of windows are computed by the store: WindowsAuto or WindowsAlways.
+	Windows string
 	// QueryTimeout is the maximum duration of a query.
 	QueryTimeout time.Duration
 	Logger       *slog.Logger          // nil: the default logger

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/util/stats"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/services/promstore"
 )
 
 const (
@@ -30,9 +31,7 @@ func (a *api) query(ctx context.Context, c *call) (answer, func(), error) {
 	if err != nil {
 		return answer{}, nil, err
 	}
-	return a.evaluate(ctx, c, func(ctx context.Context, options promql.QueryOpts, text string) (promql.Query, error) {
-		return a.engine.NewInstantQuery(ctx, a.Store.Query(c.workspace, c.now), options, text, at)
-	})
+	return a.evaluate(ctx, c, &evaluation{start: at, end: at, instant: true})
 }
 
 // queryRange evaluates a query at the times of a range.
@@ -61,9 +60,7 @@ func (a *api) queryRange(ctx context.Context, c *call) (answer, func(), error) {
 		return answer{}, nil, fault.Newf(fault.Malformed, "exceeded maximum resolution of %d points per timeseries. Try "+
 			"decreasing the query resolution (?step=XX) or the range (?start, ?end)", maxPoints).With("field", "step")
 	}
-	return a.evaluate(ctx, c, func(ctx context.Context, options promql.QueryOpts, text string) (promql.Query, error) {
-		return a.engine.NewRangeQuery(ctx, a.Store.Query(c.workspace, c.now), options, text, start, end, step)
-	})
+	return a.evaluate(ctx, c, &evaluation{start: start, end: end, step: step})
 }
 
 func (c *call) requiredTime(name string) (time.Time, error) {
@@ -73,11 +70,8 @@ func (c *call) requiredTime(name string) (time.Time, error) {
 	return c.form.time(name, c.now)
 }
 
-// newQuery creates a query of the engine.
-type newQuery func(ctx context.Context, options promql.QueryOpts, text string) (promql.Query, error)
-
 // evaluate runs a query when a place is free.
-func (a *api) evaluate(ctx context.Context, c *call, create newQuery) (result answer, release func(), err error) {
+func (a *api) evaluate(ctx context.Context, c *call, e *evaluation) (result answer, release func(), err error) {
 	limit, err := c.form.limit()
 	if err != nil {
 		return result, nil, err
@@ -91,7 +85,8 @@ func (a *api) evaluate(ctx context.Context, c *call, create newQuery) (result an
 		return result, nil, err
 	}
 	text := c.form.get("query")
-	if _, err := a.parse(text); err != nil {
+	expr, err := a.parse(text)
+	if err != nil {
 		return result, nil, err
 	}
 	if c.form.get("timeout") != "" && timeout < a.QueryTimeout {
@@ -104,12 +99,11 @@ func (a *api) evaluate(ctx context.Context, c *call, create newQuery) (result an
 		return result, nil, err
 	}
 	defer leave()
-	q, err := create(ctx, promql.NewPrometheusQueryOpts(false, delta), text)
+	q, res, err := a.run(ctx, c, e, expr, promql.NewPrometheusQueryOpts(false, delta))
 	if err != nil {
 		return result, nil, invalidParameter("query", err.Error())
 	}
 	release = q.Close
-	res := q.Exec(ctx)
 	if res.Err != nil {
 		return result, release, res.Err
 	}
@@ -130,6 +124,35 @@ func (a *api) evaluate(ctx context.Context, c *call, create newQuery) (result an
 	result.data = &data
 	result.warnings, result.infos = warnings.AsStrings(text, maxAnnotations, maxAnnotations)
 	return result, release, nil
+}
+
+// run evaluates a query with the engine. Functions of windows are computed by the store if the query reads
+// too many samples, or always, as far as they can be.
+func (a *api) run(
+	ctx context.Context, c *call, e *evaluation, expr parser.Expr, options promql.QueryOpts,
+) (q promql.Query, res *promql.Result, err error) {
+	text, rewritten := c.form.get("query"), rewrite(c.form.get("query"), expr, e)
+	if rewritten == nil || a.Windows != WindowsAlways {
+		q, res, err = e.run(ctx, a.engine, a.Store.Query(c.workspace, c.now), options, text)
+		if err != nil || rewritten == nil || !hasTooManySamples(res.Err) {
+			return q, res, err
+		}
+	}
+	windows := &windowStorage{a.Store.Query(c.workspace, c.now), rewritten.calls}
+	other, result, err := e.run(ctx, a.engine, windows, options, rewritten.text)
+	switch {
+	case err == nil && !errors.Is(result.Err, promstore.ErrNoWindows):
+		if q != nil {
+			q.Close()
+		}
+		return other, result, nil
+	case other != nil:
+		other.Close()
+	}
+	if q != nil {
+		return q, res, nil
+	}
+	return e.run(ctx, a.engine, a.Store.Query(c.workspace, c.now), options, text)
 }
 
 // points returns the number of points of a result.

@@ -95,6 +95,7 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 			q, why := r.randomQuery(random, series, span), fmt.Sprintf("step %d of seed %d", step, seed)
 			r.requireSame(q, why)
 			r.requireSame(fine(q), "fine buckets: "+why)
+			r.requireSameWindows(random, q, "windows: "+why)
 		}
 	}
 	r.rollUpFully(clock + 4*day)
@@ -102,6 +103,7 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 		q, why := r.randomQuery(random, series, span), fmt.Sprintf("at the end of seed %d", seed)
 		r.requireSame(q, why)
 		r.requireSame(fine(q), "fine buckets: "+why)
+		r.requireSameWindows(random, q, "windows: "+why)
 	}
 	require.Positive(t, r.reads("rollup_1m")+r.reads("rollup_1h"))
 	require.Equal(

@@ -388,13 +388,26 @@ func TestPromQLIsBounded(t *testing.T) {
 		l.store(t, l.Workspace, key, samples...)
 	}
 	end := []string{"time", promTime(20 * time.Minute)}
-	a := l.prom(t, "/query", append(end, "query", "count_over_time(m[1h])")...)
+	a := l.prom(t, "/query", append(end, "query", "quantile_over_time(0.5, m[1h])")...)
 	a.RequireFailure(t, 422, execution, "", nil)
 	require.Contains(t, a.Error.Message, "more than 200000 samples: ask for a shorter range")
 	require.Equal(t, []string{"{} 160000@1200"}, l.evaluate(t, `sum(count_over_time(m{i!="1"}[1h]))`, end...),
 		"more than one read of 100,000")
-	a = l.prom(t, "/query", append(end, "query", `count_over_time(m{i!="1"}[1h]) + count_over_time(m{i="1"}[1h])`)...)
+	a = l.prom(t, "/query", append(
+		end, "query", `quantile_over_time(0, m{i!="1"}[1h]) + quantile_over_time(0, m{i="1"}[1h])`,
+	)...)
 	a.RequireFailure(t, 422, execution, "", nil)
+	require.Equal(t, []string{"{} 240000@1200"}, l.evaluate(t, `sum(count_over_time(m[1h]))`, end...),
+		"the samples of windows are not in memory")
+	require.Equal(t, []string{`{i=1} 0@1200`}, l.evaluate(
+		t, `count_over_time(m{i="1"}[1h]) - on(i) count_over_time(m[1h])`, end...,
+	))
+	for _, query := range []string{
+		`count_over_time(m{_=""}[1h])`, `max_over_time(count_over_time(m[1h])[1m:1m])`, `count_over_time(m[1h] @ end())`,
+		`absent(count_over_time(m[1h]))`, `count_over_time(m[1h]) + quantile_over_time(0, m[1h])`,
+	} {
+		l.prom(t, "/query", append(end, "query", query)...).RequireFailure(t, 422, execution, "", nil)
+	}
 	a = l.prom(t, "/query", append(end, "query", `sum_over_time(vector(1)[100d:1s])`)...)
 	a.RequireFailure(t, 422, execution, "", nil)
 	require.Contains(t, a.Error.Message, "in memory")

@@ -161,8 +161,9 @@ func (b *builder) promqlRoutes() []route.Route {
 			Series: b.Postgres, Points: timeseries.New(b.ClickHouse), Exclusions: deleted.From(b.Postgres),
 			MaxSeries: cfg.MaxSeries, MaxSamples: cfg.MaxSamples, MaxTotalSamples: cfg.MaxTotalSamples,
 		}),
-		Metadata: b.Postgres, Version: b.Version, MaxSamples: cfg.MaxSamples, QueryTimeout: b.Config.API.QueryTimeout,
-		Logger: b.Logger, Metrics: b.Metrics,
+		Metadata: b.Postgres, Version: b.Version, MaxSamples: cfg.MaxSamples, Windows: cfg.Windows,
+		QueryTimeout: b.Config.API.QueryTimeout,
+		Logger:       b.Logger, Metrics: b.Metrics,
 	})
 }
 

@@ -1,7 +1,7 @@
 // Package promstore presents the points of a workspace as a storage of Prometheus, so that Prometheus'
 // own engine can evaluate PromQL over them. It selects series by their labels in the registry, reads
-// their points from the store of points, and bounds the series, samples and memory of queries. It
-// evaluates nothing and knows no HTTP.
+// their points from the store of points, and bounds the series, samples and memory of queries. It computes
+// functions of windows whose samples are too many for memory (see Query.Windows), and knows no HTTP.
 //
 // # Labels
 //
@@ -28,6 +28,7 @@ package promstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -66,6 +67,7 @@ type SeriesStore interface {
 // PointStore reads points; see storage/clickhouse/timeseries.
 type PointStore interface {
 	RawPoints(ctx context.Context, q timeseries.RawQuery) (found map[uint64]*timeseries.Points, more bool, err error)
+	Windows(ctx context.Context, q timeseries.WindowQuery) (found map[uint64][]timeseries.PieceWindow, err error)
 }
 
 // Store creates the storage of queries. It is safe for concurrent use.
@@ -116,9 +118,15 @@ func tooManySeries(limit int) error {
 		"name, job, instance or source", limit).With("limit", limit)
 }
 
+// errTooManySamples is the cause of the error of a query that reads more samples than its limit.
+var errTooManySamples = errors.New("too many samples")
+
+// IsTooManySamples reports whether a query failed because it reads more samples than its limit.
+func IsTooManySamples(err error) bool { return errors.Is(err, errTooManySamples) }
+
 func tooManySamples(limit int) error {
 	return fault.Newf(fault.Invalid, "The query reads more than %d samples: ask for a shorter range, fewer series, or a "+
-		"shorter window in brackets", limit).With("limit", limit)
+		"shorter window in brackets", limit).With("limit", limit).Because(errTooManySamples)
 }
 
 func errBusy() error {

@@ -98,7 +98,7 @@ func (q *querier) sorted(found map[string]bool, err error) ([]string, annotation
 }
 
 // selectSeries returns the series that match all matchers, with their labels.
-func (q *querier) selectSeries(ctx context.Context, matchers []*labels.Matcher) (list []*series, err error) {
+func (q *Query) selectSeries(ctx context.Context, matchers []*labels.Matcher) (list []*series, err error) {
 	remaining := q.store.MaxSeries - q.series
 	err = q.match(ctx, matchers, func(s *registry.LabelledSeries, ls labels.Labels) bool {
 		list = append(list, &series{labels: ls, registered: registry.Series{
@@ -157,7 +157,7 @@ func (q *querier) readSamples(ctx context.Context, list []*series, mint, maxt in
 }
 
 // rawQuery returns the query of the points of series in a time range.
-func (q *querier) rawQuery(
+func (q *Query) rawQuery(
 	ctx context.Context, list []*series, mint, maxt int64,
 ) (query timeseries.RawQuery, err error) {
 	query.Range = timeseries.Range{FromUS: storableMS(mint) * 1000, ToUS: (storableMS(maxt) + 1) * 1000}

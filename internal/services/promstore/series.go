@@ -77,12 +77,17 @@ type seriesSet struct {
 	next int
 }
 
-// newSeriesSet returns the set of series, in which series with the same labels are merged. It sorts them by
-// labels, as the database of Prometheus does, because the order decides which of equal values topk selects.
-func newSeriesSet(list []*series) *seriesSet {
+// sortSeries sorts series by labels, as the database of Prometheus does, because the order decides which of
+// equal values topk selects.
+func sortSeries(list []*series) {
 	slices.SortFunc(list, func(a, b *series) int {
 		return cmp.Or(labels.Compare(a.labels, b.labels), cmp.Compare(a.registered.ID, b.registered.ID))
 	})
+}
+
+// newSeriesSet returns the set of series, sorted, in which series with the same labels are merged.
+func newSeriesSet(list []*series) *seriesSet {
+	sortSeries(list)
 	return &seriesSet{list: mergeRepeated(list), next: -1}
 }
 
