@@ -167,6 +167,15 @@ func (c *Cluster) URL() string {
 	return groupURL("redis-cluster", c.password, "", c.servers[:min(2, len(c.servers))]...)
 }
 
+// Client returns a client of the Cluster, which the caller closes.
+func (c *Cluster) Client() *redis.ClusterClient {
+	o := &redis.ClusterOptions{Password: c.password}
+	for _, s := range c.servers {
+		o.Addrs = append(o.Addrs, s.Address)
+	}
+	return redis.NewClusterClient(o)
+}
+
 // MoveSlot moves a slot with its keys from one primary to another.
 func (c *Cluster) MoveSlot(ctx context.Context, slot int, from, to *Server) error {
 	fromID, err := from.id(ctx)
