@@ -2,14 +2,12 @@ package redis_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/redis"
-	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestAllKeysOfAWorkspaceAreErasedAndNoOther(t *testing.T) {
@@ -100,53 +98,4 @@ func TestCallsForManyWorkspacesReachAllServers(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, servers, len(primaries))
 	})
-}
-
-// A slot moves while a client uses it: each request is counted once.
-func TestASlotThatMovesLosesNoCount(t *testing.T) {
-	cluster := testenv.RedisCluster(t)
-	db := openRedis(t, cluster.URL())
-	workspace := uuid.New()
-	address := db.Server(t.Context(), workspace)
-	from, target := cluster.Primaries[0], cluster.Primaries[1]
-	for i, s := range cluster.Primaries {
-		if s.Address == address {
-			from, target = s, cluster.Primaries[(i+1)%len(cluster.Primaries)]
-		}
-	}
-	counted, stop := make(chan int64), make(chan struct{})
-	go func() {
-		var n int64
-		defer func() { counted <- n }()
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			result, err := db.CountRequest(t.Context(), &redis.RequestQuery{
-				Workspace: workspace, Requests: 1, Limits: [2]int64{1 << 30, 1 << 30}, Lengths: minuteAndDay,
-			})
-			if err == nil {
-				n += result.Taken
-			}
-		}
-	}()
-	slot, err := rawClient(t, redis.Options{URL: cluster.URL()}).ClusterKeySlot(
-		t.Context(), "livegraph:requests:"+workspace.String(),
-	).Result()
-	require.NoError(t, err)
-	require.NoError(t, cluster.MoveSlot(t.Context(), int(slot), from, target))
-	require.Eventually(t, func() bool { return db.Server(t.Context(), workspace) == target.Address }, 20*time.Second,
-		time.Millisecond)
-	close(stop)
-	total := <-counted
-	require.Positive(t, total)
-	result, err := db.CountRequest(t.Context(), &redis.RequestQuery{
-		Workspace: workspace, Limits: [2]int64{1, 1}, Lengths: minuteAndDay,
-	})
-	require.NoError(t, err)
-	require.Equal(t, total, result.Counts[1])
-	require.NoError(t, cluster.MoveSlot(t.Context(), int(slot), target, from)) // for the other tests
-	require.NoError(t, cluster.AwaitComplete(t.Context()))
 }
