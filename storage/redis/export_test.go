@@ -17,7 +17,9 @@ func AtTime() *redis.Script {
 }
 
 // Arguments returns the keys and arguments of the script.
-func (ask *RequestQuery) Arguments() (keys []string, args []any) { return ask.keys(), ask.args() }
+func (ask *RequestQuery) Arguments() (keys []string, args []any) {
+	return []string{ask.key()}, ask.args()
+}
 
 // ReadRequests parses the result of the script.
 func ReadRequests(command *redis.Cmd) (RequestResult, error) { return requestAnswer(command) }

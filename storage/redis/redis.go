@@ -1,113 +1,102 @@
 // Package redis stores counters and caches, and sends the replies to commands to the processes that
-// wait for them (see [Replies]). It supports Redis and Valkey. The data may be lost: caches can be
-// rebuilt, counters only enforce limits, and a reply only saves a query of the stored result.
+// wait for them (see [Replies]). It supports Redis and Valkey: one server, a primary with replicas behind
+// Sentinels, and a Cluster. The data may be lost: caches can be rebuilt, counters only enforce limits, and
+// a reply only saves a query of the stored result.
+//
+// Each command uses one key, so that a Cluster can place the keys on any of its primaries.
 package redis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"net"
 	"strings"
-	"time"
 
+	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
-
-// Limits of the connections.
-const (
-	dialTimeout = 3 * time.Second
-	callTimeout = 3 * time.Second // one read or one write
-)
-
-// Options configures the connection to Redis.
-type Options struct {
-	// URL is redis://user:password@host:6379/0, or rediss:// for TLS. Without a user
-	// the password is the default user's.
-	URL string
-	// TLS verifies the server if TLS is used; nil: with the system's certificates.
-	TLS *tlsconfig.Client
-}
 
 // DB is a pool of connections to one database of Redis.
-type DB struct{ client *redis.Client }
+type DB struct {
+	client  redis.UniversalClient
+	cluster *redis.ClusterClient // the client if it is that of a Cluster, otherwise nil
+	options Options
+}
 
-// Open connects to the database of the URL and checks that it responds. The caller must close the DB.
+// Open connects to the database of the URL and checks that it responds and is what the URL names. Of a
+// Cluster one server must respond. The caller must close the DB.
 func Open(ctx context.Context, o Options) (*DB, error) {
-	options, err := o.driver()
+	db, err := o.connect()
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{redis.NewClient(options)}
-	if err := db.Ping(ctx); err != nil {
+	if err := db.check(ctx); err != nil {
 		_ = db.Close()
 		return nil, err
 	}
 	return db, nil
 }
 
-func (o Options) driver() (*redis.Options, error) {
-	options, err := redis.ParseURL(o.URL)
-	if err != nil {
-		// The parser's message may contain the URL with the password.
-		return nil, fault.New(fault.Invalid, "the Redis URL is not valid")
-	}
-	// The driver would retry a command without a response, which could count a request twice.
-	options.MaxRetries = -1
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, callTimeout, callTimeout
-	options.DialerRetries = 1
-	options.ContextTimeoutEnabled = true
-	options.DisableIdentity = true // so that ACLs need not allow CLIENT SETINFO
-	encrypted := options.TLSConfig != nil
-	options.TLSConfig = nil // the driver's would not read changed certificate files
-	files := o.TLS
-	if files == nil {
-		files = tlsconfig.System()
-	}
-	options.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if encrypted {
-			return files.Dial(ctx, address, dialTimeout)
-		}
-		return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, address)
-	}
-	return options, nil
-}
-
-// Ping returns an error if the server does not respond.
+// Ping returns an error if the server does not respond, or one of the primaries of a Cluster.
 func (db *DB) Ping(ctx context.Context) error {
-	if err := db.client.Ping(ctx).Err(); err != nil {
-		return fmt.Errorf("pinging Redis: %w", err)
-	}
-	return nil
-}
-
-// ServerVersion returns the server's version, such as "Valkey 9.1.2" or "Redis 8.2.1".
-func (db *DB) ServerVersion(ctx context.Context) (string, error) {
-	info, err := db.Info(ctx)
-	if err != nil {
-		return "", err
-	}
-	if version := info["valkey_version"]; version != "" {
-		return "Valkey " + version, nil
-	}
-	return "Redis " + info["redis_version"], nil
-}
-
-// Info returns the fields of the server's INFO command.
-func (db *DB) Info(ctx context.Context) (map[string]string, error) {
-	text, err := db.client.Info(ctx).Result()
-	if err != nil {
-		return nil, fmt.Errorf("reading INFO of Redis: %w", err)
-	}
-	info := map[string]string{}
-	for line := range strings.Lines(text) {
-		if name, value, found := strings.Cut(strings.TrimSpace(line), ":"); found {
-			info[name] = value
+	return db.eachPrimary(ctx, func(server *redis.Client) error {
+		if err := server.Ping(ctx).Err(); err != nil {
+			return fmt.Errorf("pinging Redis%s: %w", db.location(server), err)
 		}
+		return nil
+	})
+}
+
+// Primary is a server that stores keys, not a replica.
+type Primary struct {
+	Address string            // host:port; empty unless it is part of a Cluster
+	Info    map[string]string // fields of the INFO command
+}
+
+// Version returns the version of the server, such as "Valkey 9.1.2" or "Redis 8.2.1".
+func (p *Primary) Version() string {
+	if version := p.Info["valkey_version"]; version != "" {
+		return "Valkey " + version
 	}
-	return info, nil
+	return "Redis " + p.Info["redis_version"]
+}
+
+// mode returns standalone, sentinel or cluster.
+func (p *Primary) mode() string { return cmp.Or(p.Info["redis_mode"], p.Info["server_mode"]) }
+
+// Primaries returns the server, or each primary of a Cluster, with its INFO.
+func (db *DB) Primaries(ctx context.Context) (primaries []Primary, err error) {
+	err = db.eachPrimary(ctx, func(server *redis.Client) error {
+		text, err := server.Info(ctx).Result()
+		if err != nil {
+			return fmt.Errorf("reading INFO of Redis%s: %w", db.location(server), err)
+		}
+		p := Primary{Info: map[string]string{}}
+		if db.cluster != nil {
+			p.Address = server.Options().Addr
+		}
+		for line := range strings.Lines(text) {
+			if name, value, found := strings.Cut(strings.TrimSpace(line), ":"); found {
+				p.Info[name] = value
+			}
+		}
+		primaries = append(primaries, p)
+		return nil
+	})
+	return primaries, err
+}
+
+// Server returns the address of the server that counts the requests of a workspace. Without a Cluster,
+// where one server counts all, it returns "".
+func (db *DB) Server(ctx context.Context, workspace uuid.UUID) string {
+	if db.cluster == nil {
+		return ""
+	}
+	server, err := db.cluster.MasterForKey(ctx, requestsKey+workspace.String())
+	if err != nil {
+		return ""
+	}
+	return server.Options().Addr
 }
 
 // Close closes the connections.

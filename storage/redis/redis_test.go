@@ -14,14 +14,25 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-func TestTheServerReturnsItsVersion(t *testing.T) {
-	db, err := redis.Open(t.Context(), redis.Options{URL: testenv.Redis(t)})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, db.Close()) }()
-	require.NoError(t, db.Ping(t.Context()))
-	version, err := db.ServerVersion(t.Context())
-	require.NoError(t, err)
-	require.Regexp(t, `^Valkey 9\.`, version)
+func TestEachPrimaryReturnsItsVersion(t *testing.T) {
+	onEachEdition(t, func(t *testing.T, e edition) {
+		db := e.open(t)
+		require.NoError(t, db.Ping(t.Context()))
+		primaries, err := db.Primaries(t.Context())
+		require.NoError(t, err)
+		want := 1
+		if _, cluster := e.raw.(*driver.ClusterClient); cluster {
+			want = 3
+		}
+		require.Len(t, primaries, want)
+		addresses := map[string]bool{}
+		for _, p := range primaries {
+			require.Regexp(t, `^Valkey 9\.`, p.Version())
+			addresses[p.Address] = true
+		}
+		require.Len(t, addresses, want)
+		require.Equal(t, want == 1, addresses[""])
+	})
 }
 
 func TestConnectionsByTLSAreVerified(t *testing.T) {
@@ -58,7 +69,7 @@ func TestAUserWithFewRightsIsEnough(t *testing.T) {
 	u.User = url.UserPassword("little", "s3cret")
 	db, err := redis.Open(t.Context(), redis.Options{URL: u.String()})
 	require.NoError(t, err)
-	_, err = db.ServerVersion(t.Context())
+	_, err = db.Primaries(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 

@@ -38,7 +38,7 @@ func (db *DB) SendReplies(ctx context.Context, replies []Reply) error {
 		if len(r.Payload) <= MaxReplyBytes {
 			message = append(message, r.Payload...)
 		}
-		pipe.Publish(ctx, replyChannel+r.To, message)
+		db.publish(ctx, pipe, replyChannel+r.To, message)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return fmt.Errorf("sending replies through Redis: %w", err)

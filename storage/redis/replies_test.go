@@ -50,42 +50,46 @@ func receive(t *testing.T, payloads <-chan []byte) []byte {
 }
 
 func TestAReplyReachesOnlyTheWaitersOfItsProcess(t *testing.T) {
-	db := openRedis(t, testenv.Redis(t))
-	mine, other := newReplies(t, db), newReplies(t, db)
-	first, second := uuid.New(), uuid.New()
-	one, stopOne := mine.Await(first)
-	defer stopOne()
-	same, stopSame := mine.Await(first)
-	defer stopSame()
-	two, stopTwo := mine.Await(second)
-	defer stopTwo()
-	elsewhere, stopElsewhere := other.Await(first)
-	defer stopElsewhere()
+	onEachEdition(t, func(t *testing.T, e edition) {
+		db := e.open(t)
+		mine, other := newReplies(t, db), newReplies(t, db)
+		first, second := uuid.New(), uuid.New()
+		one, stopOne := mine.Await(first)
+		defer stopOne()
+		same, stopSame := mine.Await(first)
+		defer stopSame()
+		two, stopTwo := mine.Await(second)
+		defer stopTwo()
+		elsewhere, stopElsewhere := other.Await(first)
+		defer stopElsewhere()
 
-	require.NoError(t, db.SendReplies(t.Context(), []redis.Reply{
-		{To: mine.Address(), ID: uuid.New(), Payload: []byte("no waiter")},
-		{To: mine.Address(), ID: first, Payload: []byte("1")},
-		{To: mine.Address(), ID: second, Payload: []byte("2")},
-		{To: other.Address(), ID: second, Payload: []byte("not here")},
-	}))
-	require.Equal(t, "1", string(receive(t, one)))
-	require.Equal(t, "1", string(receive(t, same)))
-	require.Equal(t, "2", string(receive(t, two)))
-	require.Empty(t, elsewhere)
+		require.NoError(t, db.SendReplies(t.Context(), []redis.Reply{
+			{To: mine.Address(), ID: uuid.New(), Payload: []byte("no waiter")},
+			{To: mine.Address(), ID: first, Payload: []byte("1")},
+			{To: mine.Address(), ID: second, Payload: []byte("2")},
+			{To: other.Address(), ID: second, Payload: []byte("not here")},
+		}))
+		require.Equal(t, "1", string(receive(t, one)))
+		require.Equal(t, "1", string(receive(t, same)))
+		require.Equal(t, "2", string(receive(t, two)))
+		require.Empty(t, elsewhere)
+	})
 }
 
 func TestALargeReplyIsSentWithoutItsPayload(t *testing.T) {
-	db := openRedis(t, testenv.Redis(t))
-	replies := newReplies(t, db)
-	for size, want := range map[int]int{redis.MaxReplyBytes: redis.MaxReplyBytes, redis.MaxReplyBytes + 1: 0} {
-		id := uuid.New()
-		payloads, stop := replies.Await(id)
-		require.NoError(t, db.SendReplies(t.Context(), []redis.Reply{
-			{To: replies.Address(), ID: id, Payload: bytes.Repeat([]byte("x"), size)},
-		}))
-		require.Len(t, receive(t, payloads), want)
-		stop()
-	}
+	onEachEdition(t, func(t *testing.T, e edition) {
+		db := e.open(t)
+		replies := newReplies(t, db)
+		for size, want := range map[int]int{redis.MaxReplyBytes: redis.MaxReplyBytes, redis.MaxReplyBytes + 1: 0} {
+			id := uuid.New()
+			payloads, stop := replies.Await(id)
+			require.NoError(t, db.SendReplies(t.Context(), []redis.Reply{
+				{To: replies.Address(), ID: id, Payload: bytes.Repeat([]byte("x"), size)},
+			}))
+			require.Len(t, receive(t, payloads), want)
+			stop()
+		}
+	})
 }
 
 func TestStoppedWaitersAreRemoved(t *testing.T) {

@@ -78,7 +78,12 @@ const countRequestsText = `
 
 // CountRequest runs one query atomically, in one round trip.
 func (db *DB) CountRequest(ctx context.Context, ask *RequestQuery) (RequestResult, error) {
-	return requestAnswer(countRequests.Run(ctx, db.client, ask.keys(), ask.args()...))
+	command := ask.command(ctx, "evalsha", countRequests.Hash())
+	if err := db.client.Process(ctx, command); redis.HasErrorPrefix(err, "NOSCRIPT") {
+		command = ask.command(ctx, "eval", countRequestsText)
+		_ = db.client.Process(ctx, command) // the command has the error
+	}
+	return requestAnswer(command.Cmd)
 }
 
 // CountRequests runs several queries in one round trip. Each is atomic.
@@ -86,7 +91,9 @@ func (db *DB) CountRequests(ctx context.Context, asks []RequestQuery) ([]Request
 	pipe := db.client.Pipeline()
 	commands := make([]*redis.Cmd, len(asks))
 	for i := range asks {
-		commands[i] = countRequests.Eval(ctx, pipe, asks[i].keys(), asks[i].args()...)
+		command := asks[i].command(ctx, "eval", countRequestsText)
+		commands[i] = command.Cmd
+		_ = pipe.Process(ctx, command) // it is only queued
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, fmt.Errorf("counting requests in Redis: %w", err)
@@ -101,7 +108,15 @@ func (db *DB) CountRequests(ctx context.Context, asks []RequestQuery) ([]Request
 	return answers, nil
 }
 
-func (q *RequestQuery) keys() []string { return []string{requestsKey + q.Workspace.String()} }
+// command returns the call of the script, by its hash or its text.
+func (q *RequestQuery) command(ctx context.Context, name, script string) once {
+	args := []any{name, script, 1, q.key()}
+	command := redis.NewCmd(ctx, append(args, q.args()...)...)
+	command.SetFirstKeyPos(3) // its slot in a Cluster
+	return once{command}
+}
+
+func (q *RequestQuery) key() string { return requestsKey + q.Workspace.String() }
 
 func (q *RequestQuery) args() []any {
 	var notAfter int64

@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/livegraph/livegraph/storage/redis"
-	"github.com/livegraph/livegraph/test/testenv"
 )
 
 var minuteAndDay = [2]time.Duration{time.Minute, 24 * time.Hour}
@@ -34,12 +33,12 @@ func (n *requestModel) count(workspace uuid.UUID, window, length int64, from int
 // The script is compared with the model, with increasing times, changing limits, callers with current,
 // outdated or no known counts, and a server that loses data.
 func TestRequestsAreCountedAsByHand(t *testing.T) {
+	onEachEdition(t, func(t *testing.T, e edition) { countAsByHand(t, e.raw) })
+}
+
+func countAsByHand(t *testing.T, client driver.UniversalClient) {
 	script := redis.AtTime()
 	require.NotNil(t, script, "the clock of the script is replaced")
-	options, err := driver.ParseURL(testenv.Redis(t))
-	require.NoError(t, err)
-	client := driver.NewClient(options)
-	defer func() { _ = client.Close() }()
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
 		workspaces := []uuid.UUID{uuid.New(), uuid.New()}
@@ -110,36 +109,35 @@ func (n *requestModel) keepDay(workspace uuid.UUID, day int64) {
 }
 
 func TestARequestIsNotCountedAfterNotAfter(t *testing.T) {
-	db := openRedis(t, testenv.Redis(t))
-	ask := redis.RequestQuery{
-		Workspace: uuid.New(), Requests: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay,
-		NotAfter: time.Now().Add(-time.Minute),
-	}
-	answer, err := db.CountRequest(t.Context(), &ask)
-	require.NoError(t, err)
-	require.True(t, answer.Late)
-	require.WithinDuration(t, time.Now(), answer.At, 30*time.Second)
-	ask.NotAfter = time.Now().Add(time.Minute)
-	answer, err = db.CountRequest(t.Context(), &ask)
-	require.NoError(t, err)
-	require.EqualValues(t, 1, answer.Taken)
-	require.Equal(t, int64(1), answer.Counts[1], "the late request is not counted")
+	onEachEdition(t, func(t *testing.T, e edition) {
+		db := e.open(t)
+		ask := redis.RequestQuery{
+			Workspace: uuid.New(), Requests: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay,
+			NotAfter: time.Now().Add(-time.Minute),
+		}
+		answer, err := db.CountRequest(t.Context(), &ask)
+		require.NoError(t, err)
+		require.True(t, answer.Late)
+		require.WithinDuration(t, time.Now(), answer.At, 30*time.Second)
+		ask.NotAfter = time.Now().Add(time.Minute)
+		answer, err = db.CountRequest(t.Context(), &ask)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, answer.Taken)
+		require.Equal(t, int64(1), answer.Counts[1], "the late request is not counted")
+	})
 }
 
 func TestCountsExpireWithTheDay(t *testing.T) {
-	url := testenv.Redis(t)
-	db := openRedis(t, url)
-	ask := redis.RequestQuery{Workspace: uuid.New(), Requests: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay}
-	answers, err := db.CountRequests(t.Context(), []redis.RequestQuery{ask, ask})
-	require.NoError(t, err)
-	require.Equal(t, int64(2), answers[1].Counts[1])
-	options, err := driver.ParseURL(url)
-	require.NoError(t, err)
-	client := driver.NewClient(options)
-	defer func() { _ = client.Close() }()
-	keys, _ := ask.Arguments()
-	ttl, err := client.PTTL(t.Context(), keys[0]).Result()
-	require.NoError(t, err)
-	tomorrow := answers[0].At.Truncate(24 * time.Hour).Add(24 * time.Hour)
-	require.InDelta(t, tomorrow.Sub(answers[0].At), ttl, float64(30*time.Second))
+	onEachEdition(t, func(t *testing.T, e edition) {
+		db := e.open(t)
+		ask := redis.RequestQuery{Workspace: uuid.New(), Requests: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay}
+		answers, err := db.CountRequests(t.Context(), []redis.RequestQuery{ask, ask})
+		require.NoError(t, err)
+		require.Equal(t, int64(2), answers[1].Counts[1])
+		keys, _ := ask.Arguments()
+		ttl, err := e.raw.PTTL(t.Context(), keys[0]).Result()
+		require.NoError(t, err)
+		tomorrow := answers[0].At.Truncate(24 * time.Hour).Add(24 * time.Hour)
+		require.InDelta(t, tomorrow.Sub(answers[0].At), ttl, float64(30*time.Second))
+	})
 }

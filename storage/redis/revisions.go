@@ -37,7 +37,8 @@ func (db *DB) NewRevisions(installation uuid.UUID, key [32]byte, log *slog.Logge
 func (r *Revisions) Send(ctx context.Context, revision int64, at time.Time) error {
 	message := binary.BigEndian.AppendUint64(nil, uint64(revision))
 	message = binary.BigEndian.AppendUint64(message, uint64(at.UnixMicro()))
-	if err := r.db.client.Publish(ctx, r.channel, append(message, r.sign(message)...)).Err(); err != nil {
+	message = append(message, r.sign(message)...)
+	if err := r.db.publish(ctx, r.db.client, r.channel, message).Err(); err != nil {
 		return fmt.Errorf("sending the auth revision through Redis: %w", err)
 	}
 	return nil

@@ -55,31 +55,32 @@ func sendUntilReceived(
 }
 
 func TestARevisionIsReceivedByItsInstallation(t *testing.T) {
-	url := testenv.Redis(t)
-	db, log := openRedis(t, url), slog.New(slog.DiscardHandler)
-	mine, key := uuid.New(), [32]byte{1}
-	received := receiveRevisions(t, db.NewRevisions(mine, key, log))
-	otherInstallation := receiveRevisions(t, db.NewRevisions(uuid.New(), key, log))
-	at := time.UnixMicro(1_700_000_000_123_456)
-	got := sendUntilReceived(t, db.NewRevisions(mine, key, log), received, 7, at)
-	require.True(t, at.Equal(got.at))
-	require.Empty(t, otherInstallation)
+	onEachEdition(t, func(t *testing.T, e edition) {
+		db, log := e.open(t), slog.New(slog.DiscardHandler)
+		mine, key := uuid.New(), [32]byte{1}
+		received := receiveRevisions(t, db.NewRevisions(mine, key, log))
+		otherInstallation := receiveRevisions(t, db.NewRevisions(uuid.New(), key, log))
+		at := time.UnixMicro(1_700_000_000_123_456)
+		got := sendUntilReceived(t, db.NewRevisions(mine, key, log), received, 7, at)
+		require.True(t, at.Equal(got.at))
+		require.Empty(t, otherInstallation)
 
-	// Messages that are unsigned, truncated, or signed with another key are ignored.
-	options, err := redis.ParseURL(url)
-	require.NoError(t, err)
-	raw := redis.NewClient(options)
-	defer func() { _ = raw.Close() }()
-	for _, message := range []string{
-		"", "8", string(make([]byte, 16)), string(make([]byte, 32)), string(make([]byte, 1000)),
-	} {
-		require.NoError(t, raw.Publish(t.Context(), "livegraph:auth:"+mine.String(), message).Err())
-	}
-	require.NoError(t, db.NewRevisions(mine, [32]byte{2}, log).Send(t.Context(), 8, at))
-	require.EqualValues(t, 9, sendUntilReceived(t, db.NewRevisions(mine, key, log), received, 9, at).revision)
-	for len(received) > 0 {
-		require.Contains(t, []int64{7, 9}, (<-received).revision)
-	}
+		// Messages that are unsigned, truncated, or signed with another key are ignored.
+		publish := e.raw.Publish
+		if _, sharded := e.raw.(*redis.ClusterClient); sharded {
+			publish = e.raw.SPublish
+		}
+		for _, message := range []string{
+			"", "8", string(make([]byte, 16)), string(make([]byte, 32)), string(make([]byte, 1000)),
+		} {
+			require.NoError(t, publish(t.Context(), "livegraph:auth:"+mine.String(), message).Err())
+		}
+		require.NoError(t, db.NewRevisions(mine, [32]byte{2}, log).Send(t.Context(), 8, at))
+		require.EqualValues(t, 9, sendUntilReceived(t, db.NewRevisions(mine, key, log), received, 9, at).revision)
+		for len(received) > 0 {
+			require.Contains(t, []int64{7, 9}, (<-received).revision)
+		}
+	})
 }
 
 func TestRevisionsAreReceivedAfterReconnecting(t *testing.T) {

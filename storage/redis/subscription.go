@@ -20,6 +20,24 @@ const (
 	maxRetryDelay = 2 * time.Second
 )
 
+// errChannelMoved reports that another server of a Cluster has the channel.
+var errChannelMoved = errors.New("the channel has moved to another server of the Cluster")
+
+// publisher publishes messages: a client or a pipeline.
+type publisher interface {
+	Publish(ctx context.Context, channel string, message any) *redis.IntCmd
+	SPublish(ctx context.Context, channel string, message any) *redis.IntCmd
+}
+
+// publish publishes a message for subscriptions. In a Cluster it uses sharded channels: messages of
+// other channels are sent to all servers.
+func (db *DB) publish(ctx context.Context, to publisher, channel string, message []byte) *redis.IntCmd {
+	if db.cluster != nil {
+		return to.SPublish(ctx, channel, message)
+	}
+	return to.Publish(ctx, channel, message)
+}
+
 // subscription receives the messages of a channel. Its functions are called by one goroutine.
 type subscription struct {
 	db             *DB
@@ -38,6 +56,7 @@ func (s *subscription) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		s.db.reload(ctx) // the server of the channel may be another now
 		if subscribed {
 			delays.Reset()
 			s.onLost(err)
@@ -53,7 +72,11 @@ func (s *subscription) listen(ctx context.Context) (subscribed bool, err error) 
 	channel := s.db.client.Subscribe(ctx)
 	defer func() { _ = channel.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = channel.Close() })() // unblocks a pending read
-	if err := channel.Subscribe(ctx, s.channel); err != nil {
+	subscribe := channel.Subscribe
+	if s.db.cluster != nil {
+		subscribe = channel.SSubscribe
+	}
+	if err := subscribe(ctx, s.channel); err != nil {
 		return false, err
 	}
 	defer s.onUnsubscribed()
@@ -74,6 +97,9 @@ func (s *subscription) listen(ctx context.Context) (subscribed bool, err error) 
 		}
 		switch m := message.(type) {
 		case *redis.Subscription:
+			if m.Kind == "sunsubscribe" { // another server of the Cluster has the channel now
+				return subscribed, errChannelMoved
+			}
 			subscribed = true
 			s.onSubscribed()
 		case *redis.Message:

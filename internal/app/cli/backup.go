@@ -21,7 +21,6 @@ import (
 	"github.com/livegraph/livegraph/internal/services/doctor"
 	"github.com/livegraph/livegraph/storage/kafka"
 	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/storage/redis"
 )
 
 // notStarted is the address of an engine that a restore does not need. Its data is
@@ -214,11 +213,7 @@ func (c *RestoreCmd) requireEmptyRedis(ctx context.Context) error {
 	if c.Redis.URL == "" {
 		return nil
 	}
-	files, err := c.Redis.TLS.Client("redis-tls")
-	if err != nil {
-		return err
-	}
-	db, err := redis.Open(ctx, redis.Options{URL: c.Redis.URL.Reveal(), TLS: files})
+	db, err := stores.OpenRedis(ctx, c.Config)
 	if err != nil {
 		return err
 	}

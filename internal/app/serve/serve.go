@@ -247,6 +247,7 @@ func (c *Options) runFile(addr address, metricsURL string) runfile.Server {
 		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
 		KafkaSecurity: c.Kafka.Absolute(), KafkaPassword: c.Kafka.SASLPassword.Reveal(),
 		ClickHouseTLS: c.ClickHouse.TLS.Absolute(), RedisTLS: c.Redis.TLS.Absolute(), MilvusTLS: c.Milvus.TLS.Absolute(),
+		RedisSentinelUsername: c.Redis.Sentinel.Username, RedisSentinelPassword: c.Redis.Sentinel.Password.Reveal(),
 		Capabilities: c.Capabilities,
 		Embedder: runfile.Embedder{
 			Address: c.Embedder.Address, Key: c.Embedder.Key.Reveal(), Model: c.Embedder.Model,

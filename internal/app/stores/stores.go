@@ -4,10 +4,13 @@ package stores
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -147,19 +150,19 @@ func (e *Embedders) Close() {
 	}
 }
 
-// RedisCheck returns a function that logs in to Redis and pings it. It returns an error if
-// the TLS files cannot be used.
+// RedisCheck returns a function that logs in to Redis and pings it, in a Cluster each primary. It
+// returns an error if the TLS files cannot be used.
 func RedisCheck(cfg config.Redis) (func(context.Context) error, error) {
-	files, err := cfg.TLS.Client("redis-tls")
+	options, err := redisOptions(cfg)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		db, err := redis.Open(ctx, redis.Options{URL: cfg.URL.Reveal(), TLS: files})
+		db, err := openRedis(ctx, options)
 		if err != nil {
 			return err
 		}
-		return db.Close()
+		return errors.Join(db.Ping(ctx), db.Close())
 	}, nil
 }
 
@@ -178,11 +181,29 @@ func OpenMilvus(cfg config.Milvus, options ...milvus.Option) (*milvus.DB, error)
 
 // OpenRedis connects to the configured Redis.
 func OpenRedis(ctx context.Context, cfg *config.Config) (*redis.DB, error) {
-	files, err := cfg.Redis.TLS.Client("redis-tls")
+	options, err := redisOptions(cfg.Redis)
 	if err != nil {
 		return nil, err
 	}
-	return redis.Open(ctx, redis.Options{URL: cfg.Redis.URL.Reveal(), TLS: files})
+	return openRedis(ctx, options)
+}
+
+// openRedis connects to Redis. Its error for a URL that is not valid names the setting.
+func openRedis(ctx context.Context, options redis.Options) (*redis.DB, error) {
+	db, err := redis.Open(ctx, options)
+	if fault.Is(err, fault.Invalid) {
+		err = fmt.Errorf("--redis-url: %w", err)
+	}
+	return db, err
+}
+
+// redisOptions returns the options of connections to the configured Redis.
+func redisOptions(cfg config.Redis) (redis.Options, error) {
+	files, err := cfg.TLS.Client("redis-tls")
+	return redis.Options{
+		URL: cfg.URL.Reveal(), TLS: files,
+		SentinelUsername: cfg.Sentinel.Username, SentinelPassword: cfg.Sentinel.Password.Reveal(),
+	}, err
 }
 
 // EmbeddedModel is the model of the embedded embedder.

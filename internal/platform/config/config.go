@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"github.com/livegraph/livegraph/internal/platform/redisurl"
 )
 
 // Secret is a setting whose value is hidden in logs, in JSON and in the printed
@@ -80,8 +82,33 @@ type Postgres struct {
 
 // Redis holds the settings of Redis, which has counters and caches.
 type Redis struct {
-	URL Secret    `help:"URL of Redis or Valkey: redis://user:password@host:6379/0, or rediss://… for TLS. Without a user: the default user. Empty: embedded." env:"LIVEGRAPH_REDIS_URL"`
-	TLS EngineTLS `embed:"" prefix:"tls-" envprefix:"LIVEGRAPH_REDIS_TLS_"`
+	URL      Secret        `help:"URL of Redis or Valkey: redis://user:password@host:6379/0. Behind Sentinels: redis-sentinel://user:password@host:26379,host:26379/0?master=NAME. A Cluster: redis-cluster://user:password@host:6379,host:6379. For TLS rediss://…, rediss-sentinel://… and rediss-cluster://…. Without a user: the default user. Empty: embedded." env:"LIVEGRAPH_REDIS_URL"`
+	Sentinel RedisSentinel `embed:"" prefix:"sentinel-"`
+	TLS      EngineTLS     `embed:"" prefix:"tls-" envprefix:"LIVEGRAPH_REDIS_TLS_"`
+}
+
+// RedisSentinel is the login to the Sentinels. The URL has the login to the servers.
+type RedisSentinel struct {
+	Username string `help:"Username of the login to the Sentinels. Empty: their default user." env:"LIVEGRAPH_REDIS_SENTINEL_USERNAME"`
+	Password Secret `help:"Password of the login to the Sentinels. Empty: no login." env:"LIVEGRAPH_REDIS_SENTINEL_PASSWORD"`
+}
+
+// validate checks the settings of Redis.
+func (r *Redis) validate(invalid func(setting, format string, args ...any)) {
+	var u redisurl.URL
+	if r.URL != "" {
+		var err error
+		if u, err = redisurl.Parse(r.URL.Reveal()); err != nil {
+			invalid("redis-url", "%s", err)
+		}
+	}
+	r.TLS.validate("redis-tls", u.TLS, "--redis-url as rediss://…, rediss-sentinel://… or rediss-cluster://…", invalid)
+	if r.Sentinel.Username != "" && r.Sentinel.Password == "" {
+		invalid("redis-sentinel-username", "goes together with --redis-sentinel-password")
+	}
+	if r.Sentinel.Password != "" && u.Mode != redisurl.Sentinel {
+		invalid("redis-sentinel-password", "is for --redis-url as redis-sentinel://… or rediss-sentinel://…")
+	}
 }
 
 // API holds the limits of the HTTP listener.

@@ -155,9 +155,15 @@ func TestTLSSettingsThatContradictTheAddressAreRefused(t *testing.T) {
 		"--clickhouse-url=clickhouse://h?secure=0 --clickhouse-tls-ca=a": "clickhouse://…?secure=true or https://",
 		"--clickhouse-url=https://h?skip_verify=true": "--clickhouse-url: skip_verify is not taken: name " +
 			"the server's CA, or its own certificate, in --clickhouse-tls-ca",
-		"--clickhouse-url=https://h?tls_server_name=x":    "use --clickhouse-tls-server-name",
-		"--redis-url=rediss://h?skip_verify=true":         "--redis-tls-ca",
-		"--milvus-address=h:1 --milvus-tls-server-name=x": "--milvus-address as https://host:port",
+		"--clickhouse-url=https://h?tls_server_name=x":                        "use --clickhouse-tls-server-name",
+		"--redis-url=rediss://h?skip_verify=true":                             "--redis-tls-ca",
+		"--redis-url=redis-cluster://h1:1,h2:2 --redis-tls-ca=a.pem":          "rediss-cluster://",
+		"--redis-url=redis-sentinel://:s3cret@h1:1,h2:2":                      "must have the name of the primary",
+		"--redis-url=redis://:s3cret@h1:1,h2:2":                               "--redis-url: names several servers",
+		"--redis-url=redis-cluster://h --redis-sentinel-password=s3cret":      "is for --redis-url as redis-sentinel://",
+		"--redis-sentinel-password=s3cret":                                    "is for --redis-url as redis-sentinel://",
+		"--redis-url=redis-sentinel://h?master=m --redis-sentinel-username=u": "goes together with --redis-sentinel-password",
+		"--milvus-address=h:1 --milvus-tls-server-name=x":                     "--milvus-address as https://host:port",
 		"--milvus-address=root:s3cret@h:1": "--milvus-address: takes no user and password: they go into " +
 			"--milvus-token",
 		"--milvus-address=https://h": "is not host:port or https://host:port",
@@ -169,6 +175,9 @@ func TestTLSSettingsThatContradictTheAddressAreRefused(t *testing.T) {
 	}
 	for _, args := range []string{
 		"--redis-url=rediss://h --redis-tls-ca=a.pem --redis-tls-cert=b --redis-tls-key=c --redis-tls-server-name=d",
+		"--redis-url=rediss-cluster://h1:1,h2:2 --redis-tls-ca=a.pem",
+		"--redis-url=rediss-sentinel://u:p@h1:1,h2/0?master=m --redis-tls-ca=a.pem --redis-sentinel-password=x " +
+			"--redis-sentinel-username=u",
 		"--clickhouse-url=clickhouse://h?secure=true --clickhouse-tls-ca=a.pem",
 		"--clickhouse-url=clickhouse://h?secure --clickhouse-tls-ca=a.pem",
 		"--clickhouse-url=https://h --clickhouse-tls-ca=a.pem",

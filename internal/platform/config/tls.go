@@ -90,7 +90,7 @@ func (c *Config) validateEngines(invalid func(setting, format string, args ...an
 	c.ClickHouse.TLS.validate(
 		"clickhouse-tls", speaksTLS(clickhouse), "--clickhouse-url as clickhouse://…?secure=true or https://…", invalid,
 	)
-	c.Redis.TLS.validate("redis-tls", speaksTLS(redis), "--redis-url as rediss://…", invalid)
+	c.Redis.validate(invalid)
 	c.Milvus.TLS.validate(
 		"milvus-tls", strings.HasPrefix(c.Milvus.Address, "https://"), "--milvus-address as https://host:port", invalid,
 	)
@@ -121,10 +121,10 @@ func parameters(address Secret) *url.URL {
 	return u
 }
 
-// speaksTLS reports whether a URL of ClickHouse or Redis enables TLS.
+// speaksTLS reports whether a URL of ClickHouse enables TLS.
 func speaksTLS(u *url.URL) bool {
 	switch u.Scheme {
-	case "https", "rediss":
+	case "https":
 		return true
 	case "clickhouse":
 		secure, err := strconv.ParseBool(u.Query().Get("secure"))

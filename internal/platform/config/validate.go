@@ -58,7 +58,6 @@ func (c *Config) validateURLs(invalid func(setting, format string, args ...any))
 	}{
 		{"clickhouse-url", c.ClickHouse.URL, []string{"clickhouse", "http", "https"}},
 		{"postgres-url", c.Postgres.URL, []string{"postgres", "postgresql"}},
-		{"redis-url", c.Redis.URL, []string{"redis", "rediss"}},
 	} {
 		if s.value == "" {
 			continue

@@ -38,6 +38,9 @@ type Server struct {
 	MilvusAddress string    `json:"milvusAddress"`
 	MilvusToken   string    `json:"milvusToken,omitempty"`
 
+	RedisSentinelUsername string `json:"redisSentinelUsername,omitempty"`
+	RedisSentinelPassword string `json:"redisSentinelPassword,omitempty"`
+
 	KafkaSecurity config.KafkaSecurity `json:"kafkaSecurity,omitzero"` // without its password
 	ClickHouseTLS config.EngineTLS     `json:"clickhouseTls,omitzero"`
 	RedisTLS      config.EngineTLS     `json:"redisTls,omitzero"`
@@ -58,6 +61,11 @@ func (s *Server) KafkaLogin() config.KafkaSecurity {
 	login := s.KafkaSecurity
 	login.SASLPassword = config.Secret(s.KafkaPassword)
 	return login
+}
+
+// RedisSentinel returns the login to the Sentinels of Redis.
+func (s *Server) RedisSentinel() config.RedisSentinel {
+	return config.RedisSentinel{Username: s.RedisSentinelUsername, Password: config.Secret(s.RedisSentinelPassword)}
 }
 
 // Embedder is the embedder of a server, if it has one.

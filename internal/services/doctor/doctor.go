@@ -52,6 +52,7 @@ type Target struct {
 	Capabilities  config.Capabilities
 	Embedder      config.Embedder // not checked if empty: it is optional
 
+	RedisSentinel                      config.RedisSentinel // login to the Sentinels of RedisURL
 	ClickHouseTLS, RedisTLS, MilvusTLS config.EngineTLS
 	Listener                           config.TLS // the API's own certificate
 

@@ -42,7 +42,7 @@ $(NAME). Takes (list engine values).
 {{- if .urlSecret.name -}}
 {{- include "livegraph.secretVariable" (list (printf "LIVEGRAPH_%s_URL" $upper) .urlSecret) }}
 {{- else if .passwordSecret.name -}}
-{{- $scheme := regexFind "^[a-z]+://" .url -}}
+{{- $scheme := regexFind "^[a-z-]+://" .url -}}
 {{- $rest := trimPrefix $scheme .url -}}
 {{- $user := "" -}}
 {{- if contains "@" $rest -}}
@@ -126,6 +126,15 @@ $(NAME). Takes (list engine values).
   value: /etc/livegraph/postgres-cert/tls.key
 {{- end }}
 {{ include "livegraph.url" (list "redis" $engines.redis) }}
+{{- with $engines.redis.sentinel }}
+{{- with .username }}
+- name: LIVEGRAPH_REDIS_SENTINEL_USERNAME
+  value: {{ . | quote }}
+{{- end }}
+{{- if .passwordSecret.name }}
+{{ include "livegraph.secretVariable" (list "LIVEGRAPH_REDIS_SENTINEL_PASSWORD" .passwordSecret) }}
+{{- end }}
+{{- end }}
 {{- include "livegraph.tlsVariables" (list "redis" $engines.redis.tls) }}
 - name: LIVEGRAPH_MILVUS_ADDRESS
   value: {{ $engines.milvus.address | quote }}
@@ -207,7 +216,8 @@ $(NAME). Takes (list engine values).
 LIVEGRAPH_LISTEN LIVEGRAPH_DATA_DIR LIVEGRAPH_ROLES LIVEGRAPH_TLS_CERT LIVEGRAPH_TLS_KEY LIVEGRAPH_METRICS_LISTEN
 LIVEGRAPH_KAFKA_BROKERS LIVEGRAPH_KAFKA_POINTS_PARTITIONS LIVEGRAPH_KAFKA_COMMANDS_PARTITIONS LIVEGRAPH_KAFKA_REPLICATION
 LIVEGRAPH_KAFKA_RETENTION_BYTES LIVEGRAPH_KAFKA_SASL_MECHANISM LIVEGRAPH_KAFKA_SASL_USERNAME LIVEGRAPH_KAFKA_SASL_PASSWORD
-LIVEGRAPH_CLICKHOUSE_URL LIVEGRAPH_POSTGRES_URL LIVEGRAPH_POSTGRES_MAX_CONNS LIVEGRAPH_REDIS_URL LIVEGRAPH_MILVUS_ADDRESS
+LIVEGRAPH_CLICKHOUSE_URL LIVEGRAPH_POSTGRES_URL LIVEGRAPH_POSTGRES_MAX_CONNS LIVEGRAPH_REDIS_URL LIVEGRAPH_REDIS_SENTINEL_USERNAME
+LIVEGRAPH_REDIS_SENTINEL_PASSWORD LIVEGRAPH_MILVUS_ADDRESS
 LIVEGRAPH_MILVUS_TOKEN LIVEGRAPH_EMBEDDER LIVEGRAPH_EMBEDDER_KEY LIVEGRAPH_EMBEDDER_MODEL LIVEGRAPH_EMBEDDER_DIMENSIONS
 LIVEGRAPH_EMBEDDER_ALLOW_PRIVATE_ADDRESSES LIVEGRAPH_API_PUBLIC_URL LIVEGRAPH_API_TRUSTED_PROXIES LIVEGRAPH_API_CORS_ORIGINS
 LIVEGRAPH_API_OTLP_GRPC_LISTEN LIVEGRAPH_AUDIT_SPOOL_DIR

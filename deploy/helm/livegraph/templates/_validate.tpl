@@ -16,6 +16,14 @@
     {{- fail (printf "%s.passwordSecret.name: the URL of %s.urlSecret has the password" $engine $engine) -}}
   {{- end -}}
 {{- end -}}
+{{- with $engines.redis -}}
+  {{- if and .sentinel.username (not .sentinel.passwordSecret.name) -}}
+    {{- fail "redis.sentinel.passwordSecret.name: is required with redis.sentinel.username" -}}
+  {{- end -}}
+  {{- if and .url .sentinel.passwordSecret.name (not (regexMatch "^rediss?-sentinel://" .url)) -}}
+    {{- fail "redis.sentinel: is for redis.url as redis-sentinel:// or rediss-sentinel://" -}}
+  {{- end -}}
+{{- end -}}
 {{- if not $engines.milvus.address -}}
   {{- fail "milvus.address: is required" -}}
 {{- end -}}

@@ -74,7 +74,7 @@ func (t *Target) FillFromServer() error {
 		t.ClickHouse.TLS = server.ClickHouseTLS
 	}
 	if fill(&t.Redis.URL, server.RedisURL) {
-		t.Redis.TLS = server.RedisTLS
+		t.Redis.TLS, t.Redis.Sentinel = server.RedisTLS, server.RedisSentinel()
 	}
 	if len(t.Kafka.Brokers) == 0 {
 		t.Kafka.Brokers, t.Kafka.KafkaSecurity = server.KafkaBrokers, server.KafkaLogin()
