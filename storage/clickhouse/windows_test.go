@@ -111,3 +111,22 @@ func TestWindowsAreBounded(t *testing.T) {
 	_, err = r.Windows(t.Context(), q)
 	require.ErrorIs(t, err, timeseries.ErrInexact)
 }
+
+// BenchmarkWindows reads the windows of a minute of 1,000 series at 1 Hz for five hours, from 18 million
+// points.
+func BenchmarkWindows(b *testing.B) {
+	const series, inserts = 1000, 33
+	db, address := open(b)
+	fillTenMinutes(b, address, series, inserts)
+	awaitMerges(b, address)
+	const from, to = int64(t0), int64(t0) + 5*3600*second
+	q := timeseries.WindowQuery{
+		Series: benchIDs(series), Range: timeseries.Range{FromUS: from + 1, ToUS: to + 1}, MaxRows: 100_000_000,
+		Pieces: timeseries.Pieces{Start: from / 1000, Step: minute / 1000, Split: minute / 1000},
+	}
+	for b.Loop() {
+		found, err := timeseries.New(db).Windows(b.Context(), q)
+		require.NoError(b, err)
+		require.Len(b, found, series)
+	}
+}

@@ -123,12 +123,22 @@ func (q queries) parameterized(depth int) string {
 }
 
 // TestQueriesAnswerAsPrometheus writes the same samples to Livegraph and to a database of Prometheus, and compares the
-// answers to queries: to random ones, to systematic ones, and to those of Prometheus' own tests.
+// answers to queries: to random ones, to systematic ones, and to those of Prometheus' own tests. It does so when the
+// engine reads all samples, and when functions of windows are computed from a stream. In the short form, each kind of
+// queries is compared with one of the two.
 func TestQueriesAnswerAsPrometheus(t *testing.T) {
-	s := startServer(t)
-	t.Run("random", s.compareRandom)
-	t.Run("demo", s.compareDemo)
-	t.Run("promqltest", s.comparePromqltest)
+	for _, windows := range []string{"auto", "always"} {
+		t.Run(windows, func(t *testing.T) {
+			s := startServer(t, "--promql-windows", windows)
+			if full() || windows == "auto" {
+				t.Run("random", s.compareRandom)
+			}
+			if full() || windows == "always" {
+				t.Run("demo", s.compareDemo)
+				t.Run("promqltest", s.comparePromqltest)
+			}
+		})
+	}
 }
 
 // full reports whether the long forms of the tests run.

@@ -28,16 +28,16 @@ type server struct {
 }
 
 // startServer runs the built binary.
-func startServer(t *testing.T) *server {
+func startServer(t *testing.T, flags ...string) *server {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	s := &server{url: "http://" + listener.Addr().String(), dir: t.TempDir()}
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
-	process := exec.Command(
-		binary, "serve", "--listen", listener.Addr().String(), "--data-dir", s.dir, "--metrics-listen", "off",
-	)
+	process := exec.Command(binary, append([]string{
+		"serve", "--listen", listener.Addr().String(), "--data-dir", s.dir, "--metrics-listen", "off",
+	}, flags...)...)
 	require.NoError(t, listener.Close())
 	process.Stdout, process.Stderr = log, log
 	require.NoError(t, process.Start(), "make build first")
