@@ -79,7 +79,8 @@ func circularPDF() []byte {
 func pagesOf(n int) []byte {
 	content := "BT /F1 9 Tf 10 800 Td 10 TL " + strings.Repeat("(Pump 7 moves water to Hall 3.) Tj T* ", 60) + "ET"
 	objects := []string{
-		"<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>", stream("", content),
+		"<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+		stream("", content),
 	}
 	var kids strings.Builder
 	for range n {

@@ -174,16 +174,16 @@ func (c *WindowCall) results(
 		if c.Function != lastOverTime {
 			s.labels = s.labels.DropReserved(schema.IsMetadataLabel)
 		}
-		if hash := s.labels.Hash(); names[hash] {
+		hash := s.labels.Hash()
+		if names[hash] {
 			return nil, ErrNoWindows // the engine has an error for this
-		} else {
-			names[hash] = true
 		}
-		any, err := c.fill(s, pieces, l, compute)
+		names[hash] = true
+		some, err := c.fill(s, pieces, l, compute)
 		if err != nil {
 			return nil, err
 		}
-		if !any {
+		if !some {
 			continue
 		}
 		if set.list = append(set.list, s); c.needsCounter() && !isCounterName(metric) {
@@ -268,7 +268,9 @@ var windowFunctions = map[string]windowFunction{
 	lastOverTime:        of(func(w *timeseries.Window) float64 { return w.Last }),
 	"changes":           of(func(w *timeseries.Window) float64 { return float64(w.Changes) }),
 	"resets":            of(func(w *timeseries.Window) float64 { return float64(w.Resets) }),
-	"delta":             func(w *timeseries.Window, from, to int64) (float64, bool) { return growth(w, from, to, false, 1) },
+	"delta": func(w *timeseries.Window, from, to int64) (float64, bool) {
+		return growth(w, from, to, false, 1)
+	},
 	"increase": func(w *timeseries.Window, from, to int64) (float64, bool) {
 		return growth(w, from, to, true, 1)
 	},
