@@ -402,48 +402,14 @@ class Source(TypedDict):
     """
 
 
-NewDocumentNewDocumentTag: TypeAlias = str
+NewDocumentTag: TypeAlias = str
 
 
-class NewDocumentNewDocument(TypedDict):
-    externalId: str
+class NewDocument(TypedDict):
     """
-    Your id of the document, such as a path or a URL. Unique in the request; no control characters.
-    """
-    title: NotRequired[str]
-    """
-    Default: the title in the content (HTML title or first heading, Markdown front matter or first heading, metadata of a file), else the external id.
-    """
-    text: str
-    """
-    The content, at most 4 MiB. The text that is extracted from it has at most 1 MiB.
-    """
-    data: NotRequired[str]
-    """
-    The content of a file instead of `text`, in base64, at most 16 MiB before encoding. It has at most 1 MiB of text, and the files of a request 8 MiB together.
-    """
-    contentType: NotRequired[str]
-    """
-    The media type. Of `text`: `text/plain`, `text/markdown` or `text/html`, without a charset or with utf-8. Of `data`: `application/pdf`, or that of a .docx, .pptx, .xlsx, .odt, .odp or .ods file.
-    """
-    sourceUrl: NotRequired[str]
-    """
-    An absolute URL.
-    """
-    tags: NotRequired[list[NewDocumentNewDocumentTag]]
-    """
-    At most 8 KiB together.
-    """
-    timestamp: NotRequired[str]
-    """
-    The time of the document.
+    A document with either `text` or `data`.
     """
 
-
-NewDocumentNewDocument1Tag: TypeAlias = str
-
-
-class NewDocumentNewDocument1(TypedDict):
     externalId: str
     """
     Your id of the document, such as a path or a URL. Unique in the request; no control characters.
@@ -456,19 +422,19 @@ class NewDocumentNewDocument1(TypedDict):
     """
     The content, at most 4 MiB. The text that is extracted from it has at most 1 MiB.
     """
-    data: str
+    data: NotRequired[str]
     """
     The content of a file instead of `text`, in base64, at most 16 MiB before encoding. It has at most 1 MiB of text, and the files of a request 8 MiB together.
     """
-    contentType: str
+    contentType: NotRequired[str]
     """
-    The media type. Of `text`: `text/plain`, `text/markdown` or `text/html`, without a charset or with utf-8. Of `data`: `application/pdf`, or that of a .docx, .pptx, .xlsx, .odt, .odp or .ods file.
+    The media type, required with `data`. Of `text`: `text/plain`, `text/markdown` or `text/html`, without a charset or with utf-8. Of `data`: `application/pdf`, or that of a .docx, .pptx, .xlsx, .odt, .odp or .ods file.
     """
     sourceUrl: NotRequired[str]
     """
     An absolute URL.
     """
-    tags: NotRequired[list[NewDocumentNewDocument1Tag]]
+    tags: NotRequired[list[NewDocumentTag]]
     """
     At most 8 KiB together.
     """
@@ -476,9 +442,6 @@ class NewDocumentNewDocument1(TypedDict):
     """
     The time of the document.
     """
-
-
-NewDocument: TypeAlias = NewDocumentNewDocument | NewDocumentNewDocument1
 
 
 class PutDocumentResult(TypedDict):
