@@ -1,16 +1,22 @@
 package e2e
 
 import (
+	"archive/zip"
+	"bytes"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/prometheus/prometheus/prompb"
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/retrieval/files"
 )
 
 const (
@@ -39,6 +45,24 @@ func (w *tenants) writeDocumentCanaries() {
 	require.NotEmpty(w.t, w.values["document"], created)
 	document["contentType"] = "x/" + c("content type")
 	write(http.StatusUnprocessableEntity)
+	delete(document, "text")
+	document["externalId"], document["data"] = c("file's external id"), c("no base64")
+	write(http.StatusUnprocessableEntity)
+	document["contentType"], document["data"] = files.DOCX, wordFile(w.t, c("text of a file"))
+	write(http.StatusAccepted)
+}
+
+// wordFile returns a file of Word with a text, in base64.
+func wordFile(t testing.TB, text string) string {
+	t.Helper()
+	var file bytes.Buffer
+	archive := zip.NewWriter(&file)
+	part, err := archive.Create("word/document.xml")
+	require.NoError(t, err)
+	_, err = part.Write([]byte("<d><p><t>" + text + "</t></p></d>"))
+	require.NoError(t, err)
+	require.NoError(t, archive.Close())
+	return base64.StdEncoding.EncodeToString(file.Bytes())
 }
 
 // promForms returns the parameters of the operations of PromQL, by operation, for a selector.

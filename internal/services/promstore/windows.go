@@ -58,7 +58,11 @@ func (q *Query) Windows(ctx context.Context, call *WindowCall, matchers []*label
 	if err != nil {
 		return nil, err
 	}
-	share, err := q.store.Reserve(int64(len(numbers)) * call.Count)
+	results := int64(len(numbers)) * call.Count
+	if results > int64(q.store.MaxSamples) {
+		return nil, ErrNoWindows
+	}
+	share, err := q.store.Reserve(results)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +144,7 @@ func (q *Query) readWindows(
 	ctx context.Context, call *WindowCall, numbers []*series,
 ) (found map[uint64][]timeseries.PieceWindow, l layout, err error) {
 	l = call.layout()
-	if call.Count*(l.buckets+1)*2*int64(len(numbers)) > maxJoins {
+	if float64(call.Count)*float64(l.buckets+1)*2*float64(len(numbers)) > maxJoins { // float64: it may be huge
 		return nil, l, ErrNoWindows
 	}
 	query, err := q.rawQuery(ctx, numbers, call.from(), call.to())
