@@ -408,6 +408,8 @@ func TestPromQLIsBounded(t *testing.T) {
 	} {
 		l.prom(t, "/query", append(end, "query", query)...).RequireFailure(t, 422, execution, "", nil)
 	}
+	l.prom(t, "/query_range", "query", "sum_over_time(m[100y])", "start", promTime(20*time.Minute), "end",
+		promTime(20*time.Minute+10*time.Second), "step", "0.001").RequireFailure(t, 422, execution, "", nil)
 	a = l.prom(t, "/query", append(end, "query", `sum_over_time(vector(1)[100d:1s])`)...)
 	a.RequireFailure(t, 422, execution, "", nil)
 	require.Contains(t, a.Error.Message, "in memory")
