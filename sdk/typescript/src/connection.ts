@@ -1,7 +1,7 @@
 /** One attempt of a request: the connection from its beginning to the end of the body. */
 
 import { LivegraphError, TransportError } from './errors.js'
-import { reasonOf } from './wait.js'
+import { maxTimerMs, reasonOf } from './wait.js'
 
 /** Ends an attempt that receives nothing for a time, or whose signal is aborted. */
 export class Watch {
@@ -26,10 +26,13 @@ export class Watch {
 
   /** Waits for a result, at most for the timeout. Errors become those of the package, or the caller's reason. */
   async within<T>(message: string, wait: () => Promise<T>): Promise<T> {
-    this.#timer = setTimeout(() => {
-      this.#timedOut = true
-      this.#abort()
-    }, this.#timeoutMs)
+    this.#timer = setTimeout(
+      () => {
+        this.#timedOut = true
+        this.#abort()
+      },
+      Math.min(this.#timeoutMs, maxTimerMs),
+    )
     try {
       return await wait()
     } catch (error) {

@@ -156,7 +156,7 @@ export function gate(): { opened: Promise<void>; open: () => void } {
 }
 
 /** Returns the error with which a promise is rejected. */
-export async function rejection<T>(promise: PromiseLike<T>): Promise<unknown> {
+export async function rejection(promise: PromiseLike<unknown>): Promise<unknown> {
   try {
     await promise
   } catch (error) {

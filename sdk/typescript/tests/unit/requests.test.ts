@@ -108,7 +108,7 @@ describe('values that JSON would change', () => {
     5n,
   ])('%s is refused before a request', async (value) => {
     const server = await replies()
-    const changes = { properties: { kept: null, value } }
+    const changes = { properties: { value } }
     expect(await rejection(server.client().nodes.update('n', changes))).toBeInstanceOf(TypeError)
     expect(server.requests).toHaveLength(0)
   })

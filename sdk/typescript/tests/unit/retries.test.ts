@@ -167,7 +167,7 @@ describe('permanent errors', () => {
     expect(String(error)).toMatch(/the server cannot be reached: .*ECONNREFUSED/)
   })
 
-  test.each(['<html>', '[]', '{"success":false}', '{"success":true}'])(
+  test.each(['<html>', '[]', '{"success":false,"data":{}}', '{"success":true}'])(
     'the response %s is an error',
     async (body) => {
       const server = await replies({ body })
@@ -233,16 +233,18 @@ describe('a signal', () => {
   test('ends a request', async () => {
     const arrived = gate()
     const server = await serve(() => {
-      arrived.open()
+      if (server.requests.length === 2) arrived.open()
       return undefined
     })
     const abort = new AbortController()
-    const request = server.client().nodes.get('n', { signal: abort.signal })
+    const { signal } = abort
+    const client = server.client()
+    const requests = [client.nodes.get('n', { signal }), client.points.delete('s', { signal })].map(rejection)
     await arrived.opened
     const reason = new Error('enough')
     abort.abort(reason)
-    expect(await rejection(request)).toBe(reason)
-    expect(server.requests).toHaveLength(1)
+    for (const error of await Promise.all(requests)) expect(error).toBe(reason)
+    expect(server.requests).toHaveLength(2)
   })
 
   test('ends a wait between attempts', async () => {

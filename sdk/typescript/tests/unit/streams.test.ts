@@ -1,5 +1,7 @@
 // Event streams.
 
+import { setImmediate } from 'node:timers/promises'
+
 import { describe, expect, test } from 'vitest'
 
 import { AuthorizationError, type ChangeEvent, ResponseError, TransportError } from '../../src/index.js'
@@ -8,11 +10,11 @@ import { cut, failure, refused, rejection, replies, type Reply, serve } from '..
 
 const bytes = new TextEncoder().encode(
   ': open\n\nid: 1\nevent: change\ndata: {"a":\ndata: "é𝄞"}\n\n' +
-    'id: 2\n\ndata: 5\r\n\r\nid: 3\rdata:6\r\rretry: 1\nid\nid: 4\n\n: heartbeat\n\n',
+    'id: 2\n\nevent: points\r\ndata: 5\r\n\r\nid: 3\rdata:6\r\rretry: 1\nid\nid: 4\n\n: heartbeat\n\n',
 )
 const events = [
   { id: '1', event: 'change', data: { a: 'é𝄞' } },
-  { id: '2', event: 'message', data: 5 },
+  { id: '2', event: 'points', data: 5 },
   { id: '3', event: 'message', data: 6 },
 ]
 
@@ -50,7 +52,7 @@ describe('events are parsed', () => {
     expect(() => new Parser().feed(encode('data: {\n\n'))).toThrow(ResponseError)
     for (const text of ['data: 123456', 'data: 123456\n', 'data: 12345\n: comment']) {
       const parser = new Parser('', 10)
-      parser.feed(encode('data: 12345\n'))
+      parser.feed(encode('data: 1234567\n\ndata: 12345\n'))
       expect(() => parser.feed(encode(text))).toThrow(ResponseError)
     }
   })
@@ -162,6 +164,7 @@ describe('an open stream', () => {
     const changes = client.changes.stream()
     await changes.next()
     const pending = changes.next()
+    await setImmediate() // now it waits for the connection
     await changes.close()
     expect(await pending).toEqual({ done: true, value: undefined })
     await end

@@ -291,10 +291,16 @@ describe('a writer that is aborted', () => {
   test('reports the points of the queue while it is idle', async () => {
     const server = await store()
     const abort = new AbortController()
-    const writer = server.client().writer({ intervalMs: never, signal: abort.signal })
+    const reported = gate()
+    const writer = server.client().writer({
+      intervalMs: never,
+      signal: abort.signal,
+      onError: ({ points }) => points.length === 3 && reported.open(),
+    })
     for (const value of range(3)) await writer.write(point(value))
     abort.abort()
-    expect(((await rejection(writer.flush())) as WriteError).points).toHaveLength(3)
+    await reported.opened
+    await writer.flush()
     await writer.close()
     expect(server.requests).toHaveLength(0)
   })
