@@ -86,6 +86,14 @@ $(BIN)/%-python/.installed: test/%/requirements.txt
 # missing and cannot be installed, the tests say aloud that they did not run.
 BROWSER_DEPS := test/browser/node_modules/.package-lock.json
 
+# What checks, tests and builds the SDK in TypeScript.
+SDK_TYPESCRIPT := sdk/typescript/node_modules/.package-lock.json
+
+$(SDK_TYPESCRIPT): sdk/typescript/package.json sdk/typescript/package-lock.json | page-prerequisites
+	@echo "installing what sdk/typescript is built with"
+	@cd sdk/typescript && npm ci --loglevel=error
+	@touch $@
+
 $(BROWSER_DEPS): test/browser/package.json test/browser/package-lock.json | page-prerequisites
 	@echo "installing what drives the browser of the tests"
 	@cd test/browser && npm ci --loglevel=error
@@ -121,7 +129,7 @@ test: build chromium mosquitto $(BROWSER_DEPS) $(TOOLS)/golangci-lint ## set up,
 
 .PHONY: test-all
 test-all: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
-test-all: build chromium mosquitto $(BROWSER_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(SDK_PYTHON) $(TOOLS)/golangci-lint ## make test in its long form, on Apache Kafka as well, and with the clients and servers of other projects
+test-all: build chromium mosquitto $(BROWSER_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(SDK_PYTHON) $(SDK_TYPESCRIPT) $(TOOLS)/golangci-lint ## make test in its long form, on Apache Kafka as well, and with the clients and servers of other projects
 	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
 	@test/stages.sh all
@@ -131,16 +139,18 @@ not-run = if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); \
 	echo "Install what is missing (Java 17 and Maven for Apache Kafka, Chromium for the page, Mosquitto for MQTT) to run them too."; fi >&2
 
 .PHONY: sdk-generate
-sdk-generate: $(SDK_PYTHON) ## make the generated files of sdk/python again, from schemas/openapi.yaml and the async client
+sdk-generate: $(SDK_PYTHON) $(SDK_TYPESCRIPT) ## make the generated files of sdk again, from schemas/openapi.yaml and the async client in Python
 	@$(BIN)/sdk-python/bin/python sdk/python/tools/generate.py
+	@cd sdk/typescript && npm run types --silent
 
 .PHONY: sdk-test
-sdk-test: $(SDK_PYTHON) ## the tests of sdk/python that need no service, ruff and mypy
+sdk-test: $(SDK_PYTHON) $(SDK_TYPESCRIPT) ## the tests of sdk that need no service; ruff and mypy, eslint, prettier and tsc
 	@LIVEGRAPH_TEST=all go test -count=1 -short ./test/sdk
 
 .PHONY: sdk-release-check
-sdk-release-check: $(SDK_PYTHON) ## build the package of sdk/python, check it, and install it in a new environment
+sdk-release-check: $(SDK_PYTHON) $(SDK_TYPESCRIPT) ## build the packages of sdk, check them, and install them in new environments
 	@test/sdk/release-check.sh $(BIN)/sdk-python/bin/python $(RELEASE)
+	@test/sdk/release-check-typescript.sh $(RELEASE)
 
 .PHONY: test-milvus
 test-milvus: ## the tests of the vector store on Milvus standalone (make test runs them on milvus-lite)
@@ -228,7 +238,7 @@ notices: $(TOOLS)/licences $(PAGE_DEPS) ## write anew what the licences of what 
 	@$(TOOLS)/licences notices > $(BIN)/notices.txt && mv $(BIN)/notices.txt $(NOTICES)
 
 .PHONY: licences
-licences: $(TOOLS)/licences $(PAGE_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(SDK_PYTHON) build ## fail if the licence of a dependency is not allowed, or a notice is missing
+licences: $(TOOLS)/licences $(PAGE_DEPS) $(SDK_TYPESCRIPT) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(SDK_PYTHON) build ## fail if the licence of a dependency is not allowed, or a notice is missing
 	@$(BIN)/livegraph engines install
 	@$(TOOLS)/licences check
 	@$(TOOLS)/licences notices | cmp -s - $(NOTICES) || { echo "$(NOTICES) is stale: commit what 'make notices' made"; exit 1; }

@@ -3,7 +3,10 @@ module github.com/livegraph/livegraph
 go 1.26.0
 
 // A package of npm brings Go sources along.
-ignore ./web/node_modules
+ignore (
+	./sdk/typescript/node_modules
+	./web/node_modules
+)
 
 require (
 	github.com/ClickHouse/ch-go v0.74.0

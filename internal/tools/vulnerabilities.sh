@@ -41,7 +41,7 @@ ask_npm() {
 }
 
 for module in ${GO_MODULES-.}; do ask_go "$module"; done
-for folder in ${NPM_FOLDERS-web test/browser}; do ask_npm "$folder"; done
+for folder in ${NPM_FOLDERS-web test/browser sdk/typescript}; do ask_npm "$folder"; done
 
 for what in "${failed[@]}"; do echo "FOUND: $what" >&2; done
 for what in "${unasked[@]}"; do echo "NOT RUN: $what: there was no answer, see above" >&2; done

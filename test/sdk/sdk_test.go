@@ -1,5 +1,5 @@
-// Package sdk tests the SDK in sdk/python: its unit tests, ruff and mypy, and with a service its end-to-end
-// tests and the examples of its pages. make test-all installs what they need.
+// Package sdk tests the SDKs in sdk: their unit tests, linters and types, and with a service their end-to-end
+// tests and the examples of their pages. make test-all installs what they need.
 package sdk
 
 import (

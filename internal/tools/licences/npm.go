@@ -14,7 +14,9 @@ const kindNPM = "npm"
 
 // npmLocks are the lock files. The value reports whether their packages are shipped, except for
 // those marked as development dependencies.
-var npmLocks = map[string]bool{"web/package-lock.json": true, "test/browser/package-lock.json": false}
+var npmLocks = map[string]bool{
+	"web/package-lock.json": true, "test/browser/package-lock.json": false, "sdk/typescript/package-lock.json": false,
+}
 
 // npmPackages lists the packages of the lock files.
 func npmPackages(root string) (all []dependency, err error) {
