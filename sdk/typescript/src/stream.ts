@@ -89,7 +89,15 @@ export class EventStream<E extends StreamEvent> implements AsyncIterableIterator
   }
 
   async *#read(): AsyncGenerator<E | undefined, void, undefined> {
-    const signal = this.#closing.signal
+    try {
+      yield* this.#connections(this.#closing.signal)
+    } finally {
+      this.#signal?.removeEventListener('abort', this.#abort)
+    }
+  }
+
+  /** Iterates over the events of one connection after the other. */
+  async *#connections(signal: AbortSignal): AsyncGenerator<E | undefined, void, undefined> {
     let attempts = this.#transport.attempts()
     for (;;) {
       let failure: LivegraphError = new TransportError('the server ended the stream')

@@ -1,5 +1,6 @@
 // Which requests are sent again, when, and what is thrown.
 
+import { getEventListeners } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 
 import { describe, expect, test } from 'vitest'
@@ -257,6 +258,30 @@ describe('a signal', () => {
       server.client({ retry: { totalMs: 1e9 } }).nodes.get('n', { signal: abort.signal }),
     )
     expect(error).toMatchObject({ name: 'AbortError' })
+  })
+
+  test('has no listeners after the end of what it was given to', async () => {
+    const { signal } = new AbortController()
+    const events = 'id: 1\ndata: 1\n\n'
+    const server = await replies(
+      failure(503),
+      answer({}),
+      failure(404),
+      { body: events },
+      failure(403),
+      failure(422),
+    )
+    const client = server.client()
+    await client.nodes.get('n', { signal })
+    expect(await rejection(client.nodes.get('n', { signal }))).toBeInstanceOf(NotFoundError)
+    const stream = client.changes.stream({ signal })
+    await stream.next()
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+    expect(await rejection(stream.next())).toBeInstanceOf(AuthorizationError)
+    const writer = client.writer({ signal })
+    await writer.write({ source: 's', metric: 'm', value: 1 })
+    expect(await rejection(writer.close())).toMatchObject({ name: 'WriteError' })
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
   })
 
   test('that is aborted before sends nothing', async () => {
