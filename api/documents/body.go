@@ -131,7 +131,7 @@ func readDocument(c *request.Check, field string, raw jsontext.Value) (*content,
 		}
 	}
 	if b.Data != nil {
-		readFile(c, field, &b, d)
+		readData(c, field, &b, d)
 	} else if b.ContentType != nil {
 		media, err := extract.MediaType(*b.ContentType)
 		if err != nil {
@@ -147,8 +147,8 @@ func readDocument(c *request.Check, field string, raw jsontext.Value) (*content,
 const unsupported = "is not a type of text; text in JSON is UTF-8, so a charset can only be utf-8; " +
 	"files are sent as data"
 
-// readFile checks the file of a document and its type.
-func readFile(c *request.Check, field string, b *documentBody, d *content) {
+// readData decodes the file of a document, and checks it and its type.
+func readData(c *request.Check, field string, b *documentBody, d *content) {
 	if b.Text != nil {
 		c.Fail(field+".data", "cannot be combined with text")
 	}

@@ -24,12 +24,12 @@ func (p *putting) readFiles(ctx context.Context, list []*content) error {
 	defer cancel()
 	size := 0
 	for group := range slices.Chunk(withFile, submitted) {
-		hashes, err := p.hashes(ctx, group)
-		if err != nil {
+		states := make(map[string]document.State, len(group))
+		if err := p.addDocuments(ctx, states, externalIDs(group)); err != nil {
 			return err
 		}
 		for _, d := range group {
-			if hashes[d.ExternalID] == d.Hash {
+			if d.isStored(states[d.ExternalID]) {
 				continue
 			}
 			if err := p.readFile(ctx, d); err != nil {
@@ -42,23 +42,6 @@ func (p *putting) readFiles(ctx context.Context, list []*content) error {
 		}
 	}
 	return nil
-}
-
-// hashes returns the hashes of the documents as they are stored, by external id.
-func (p *putting) hashes(ctx context.Context, group []*content) (map[string]string, error) {
-	externalIDs := make([]string, len(group))
-	for i, d := range group {
-		externalIDs[i] = d.ExternalID
-	}
-	states := make(map[string]document.State, len(group))
-	if err := p.addDocuments(ctx, states, externalIDs); err != nil {
-		return nil, err
-	}
-	hashes := make(map[string]string, len(states))
-	for externalID, state := range states {
-		hashes[externalID] = document.MarkOf(state.Document).Hash
-	}
-	return hashes, nil
 }
 
 // readFile reads the file of a document, unless it was read already or there is none.

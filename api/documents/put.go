@@ -192,11 +192,7 @@ func publicError(err error, index int) error {
 
 // plan reads the current state of documents and returns their changes.
 func (p *putting) plan(ctx context.Context, group []*content) ([]document.Change, error) {
-	externalIDs := make([]string, len(group))
-	for i, d := range group {
-		externalIDs[i] = d.ExternalID
-	}
-	states, err := p.states(ctx, externalIDs)
+	states, err := p.states(ctx, externalIDs(group))
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +200,7 @@ func (p *putting) plan(ctx context.Context, group []*content) ([]document.Change
 	err = p.withSlot(ctx, func() error {
 		for i, d := range group {
 			state := states[d.ExternalID]
-			if state.Document == nil || document.MarkOf(state.Document).Hash != d.Hash {
+			if !d.isStored(state) {
 				if err := p.prepare(ctx, d, &state); err != nil {
 					return err
 				}
@@ -221,6 +217,20 @@ func (p *putting) plan(ctx context.Context, group []*content) ([]document.Change
 		return nil
 	})
 	return changes, err
+}
+
+// externalIDs returns the external ids of documents.
+func externalIDs(group []*content) []string {
+	ids := make([]string, len(group))
+	for i, d := range group {
+		ids[i] = d.ExternalID
+	}
+	return ids
+}
+
+// isStored reports whether the document has the same content already.
+func (d *content) isStored(state document.State) bool {
+	return state.Document != nil && document.MarkOf(state.Document).Hash == d.Hash
 }
 
 // prepare splits the text of a document and reads its current passages.

@@ -36,7 +36,7 @@ const (
 	maxPoints = 11_000
 )
 
-// When functions of windows are computed by the store instead of the engine.
+// When functions over range vectors are computed by the store instead of the engine.
 const (
 	WindowsAuto   = "auto"   // if the query reads too many samples for the engine
 	WindowsAlways = "always" // if it can be done
@@ -49,7 +49,7 @@ type Deps struct {
 	Version  string // of the build
 	// MaxSamples is the maximum number of samples of a query in memory.
 	MaxSamples int
-	// Windows is when functions of windows are computed by the store: WindowsAuto or WindowsAlways.
+	// Windows is when functions over range vectors are computed by the store: WindowsAuto or WindowsAlways.
 	Windows string
 	// QueryTimeout is the maximum duration of a query.
 	QueryTimeout time.Duration

@@ -126,33 +126,46 @@ func (a *api) evaluate(ctx context.Context, c *call, e *evaluation) (result answ
 	return result, release, nil
 }
 
-// run evaluates a query with the engine. Functions of windows are computed by the store if the query reads
-// too many samples, or always, as far as they can be.
+// run evaluates a query with the engine. Functions over range vectors are computed by the store if the query
+// reads too many samples, or always, as far as they can be.
 func (a *api) run(
 	ctx context.Context, c *call, e *evaluation, expr parser.Expr, options promql.QueryOpts,
 ) (q promql.Query, res *promql.Result, err error) {
-	text, rewritten := c.form.get("query"), rewrite(c.form.get("query"), expr, e)
-	if rewritten == nil || a.Windows != WindowsAlways {
-		q, res, err = e.run(ctx, a.engine, a.Store.Query(c.workspace, c.now), options, text)
-		if err != nil || rewritten == nil || !hasTooManySamples(res.Err) {
-			return q, res, err
+	if a.Windows == WindowsAlways {
+		if q, res = a.runWindows(ctx, c, e, expr, options); q != nil {
+			return q, res, nil
 		}
 	}
-	windows := &windowStorage{a.Store.Query(c.workspace, c.now), rewritten.calls}
-	other, result, err := e.run(ctx, a.engine, windows, options, rewritten.text)
-	switch {
-	case err == nil && !errors.Is(result.Err, promstore.ErrNoWindows):
-		if q != nil {
-			q.Close()
-		}
+	q, res, err = e.run(ctx, a.engine, a.Store.Query(c.workspace, c.now), options, c.form.get("query"))
+	if err != nil || a.Windows == WindowsAlways || !hasTooManySamples(res.Err) {
+		return q, res, err
+	}
+	if other, result := a.runWindows(ctx, c, e, expr, options); other != nil {
+		q.Close()
 		return other, result, nil
-	case other != nil:
-		other.Close()
 	}
-	if q != nil {
-		return q, res, nil
+	return q, res, nil
+}
+
+// runWindows evaluates a query with its functions over range vectors computed by the store. The query is nil if
+// none of them can be, or if the result could differ.
+func (a *api) runWindows(
+	ctx context.Context, c *call, e *evaluation, expr parser.Expr, options promql.QueryOpts,
+) (promql.Query, *promql.Result) {
+	rewritten := rewrite(c.form.get("query"), expr, e)
+	if rewritten == nil {
+		return nil, nil
 	}
-	return e.run(ctx, a.engine, a.Store.Query(c.workspace, c.now), options, text)
+	data := &windowStorage{a.Store.Query(c.workspace, c.now), rewritten.calls}
+	q, res, err := e.run(ctx, a.engine, data, options, rewritten.text)
+	switch {
+	case err != nil:
+		return nil, nil
+	case errors.Is(res.Err, promstore.ErrNoWindows):
+		q.Close()
+		return nil, nil
+	}
+	return q, res
 }
 
 // points returns the number of points of a result.

@@ -1,11 +1,8 @@
 package contract_test
 
 import (
-	"archive/zip"
-	"bytes"
 	"encoding/base64"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
@@ -13,27 +10,19 @@ import (
 
 	"github.com/livegraph/livegraph/internal/retrieval/files"
 	"github.com/livegraph/livegraph/test/contract"
+	"github.com/livegraph/livegraph/test/documentfiles"
 )
 
 // testFile returns a file in base64.
 func testFile(t testing.TB, name string) string {
 	t.Helper()
-	data, err := os.ReadFile("../../internal/retrieval/files/testdata/" + name)
-	require.NoError(t, err)
-	return base64.StdEncoding.EncodeToString(data)
+	return base64.StdEncoding.EncodeToString(documentfiles.Read(t, name))
 }
 
-// wordFile returns a document with a file of Word that contains a word, not compressed.
+// wordFile returns a document with a file of Word that contains a word.
 func wordFile(t testing.TB, word string) documentInput {
 	t.Helper()
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	part, err := z.CreateHeader(&zip.FileHeader{Name: "word/document.xml", Method: zip.Store})
-	require.NoError(t, err)
-	_, err = part.Write([]byte("<d><p><t>" + word + "</t></p></d>"))
-	require.NoError(t, err)
-	require.NoError(t, z.Close())
-	data := base64.StdEncoding.EncodeToString(b.Bytes())
+	data := base64.StdEncoding.EncodeToString(documentfiles.Word(t, word))
 	return documentInput{"externalId": "word.docx", "data": data, "contentType": files.DOCX}
 }
 

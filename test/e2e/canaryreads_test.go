@@ -1,15 +1,12 @@
 package e2e
 
 import (
-	"archive/zip"
-	"bytes"
 	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/klauspost/compress/snappy"
@@ -17,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/retrieval/files"
+	"github.com/livegraph/livegraph/test/documentfiles"
 )
 
 const (
@@ -48,21 +46,9 @@ func (w *tenants) writeDocumentCanaries() {
 	delete(document, "text")
 	document["externalId"], document["data"] = c("file's external id"), c("no base64")
 	write(http.StatusUnprocessableEntity)
-	document["contentType"], document["data"] = files.DOCX, wordFile(w.t, c("text of a file"))
+	document["contentType"] = files.DOCX
+	document["data"] = base64.StdEncoding.EncodeToString(documentfiles.Word(w.t, c("text of a file")))
 	write(http.StatusAccepted)
-}
-
-// wordFile returns a file of Word with a text, in base64.
-func wordFile(t testing.TB, text string) string {
-	t.Helper()
-	var file bytes.Buffer
-	archive := zip.NewWriter(&file)
-	part, err := archive.Create("word/document.xml")
-	require.NoError(t, err)
-	_, err = part.Write([]byte("<d><p><t>" + text + "</t></p></d>"))
-	require.NoError(t, err)
-	require.NoError(t, archive.Close())
-	return base64.StdEncoding.EncodeToString(file.Bytes())
 }
 
 // promForms returns the parameters of the operations of PromQL, by operation, for a selector.

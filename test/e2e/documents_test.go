@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/test/documentfiles"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -166,7 +167,7 @@ func testDocumentsByCommandLine(t *testing.T, s *server) {
 	write("sub/b.html", "<title>Halls</title><p>Hall 3 is dry.")
 	write("sub/c.txt", "The machine is loud.")
 	for _, name := range []string{"handbook.pdf", "parts.xlsx", "protected.pdf"} {
-		write("files/"+name, string(fileOf(t, name)))
+		write("files/"+name, string(documentfiles.Read(t, name)))
 	}
 	write("files/bad.docx", "no archive")
 	write("sub/bad.txt", "\xff\xfe")
@@ -207,14 +208,6 @@ func testDocumentsByCommandLine(t *testing.T, s *server) {
 	require.Equal(t, 4, again.Skipped)
 }
 
-// fileOf returns a file with which package files is tested.
-func fileOf(t *testing.T, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("../../internal/retrieval/files/testdata", name))
-	require.NoError(t, err)
-	return data
-}
-
 // testExampleOfDocuments runs the commands of docs/documents.md with the variables of the README.
 func testExampleOfDocuments(t *testing.T, s *server) {
 	first, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n") // the variables
@@ -224,7 +217,7 @@ func testExampleOfDocuments(t *testing.T, s *server) {
 	))
 	require.Len(t, answers, 5)
 	file := filepath.Join(t.TempDir(), "manual.pdf")
-	require.NoError(t, os.WriteFile(file, fileOf(t, "long.pdf"), 0o600))
+	require.NoError(t, os.WriteFile(file, documentfiles.Read(t, "long.pdf"), 0o600))
 	answers = append(answers, paste(t, s, first+"\n"+strings.ReplaceAll(
 		shellBlockOf(t, "docs/documents.md", "Files"), "manual.pdf", file,
 	))...)

@@ -124,8 +124,8 @@ func (q queries) parameterized(depth int) string {
 
 // TestQueriesAnswerAsPrometheus writes the same samples to Livegraph and to a database of Prometheus, and compares the
 // answers to queries: to random ones, to systematic ones, and to those of Prometheus' own tests. It does so when the
-// engine reads all samples, and when functions of windows are computed from a stream. In the short form, each kind of
-// queries is compared with one of the two.
+// engine reads all samples, and when functions over range vectors are computed from a stream. In the short form, each
+// kind of queries is compared with one of the two.
 func TestQueriesAnswerAsPrometheus(t *testing.T) {
 	for _, windows := range []string{"auto", "always"} {
 		t.Run(windows, func(t *testing.T) {

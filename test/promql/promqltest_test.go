@@ -227,7 +227,7 @@ func (d *dataset) add(ls labels.Labels, p point) {
 	d.series[i].points = append(d.series[i].points, p)
 }
 
-// writeDatasets writes each dataset to a workspace of its own.
+// writeDatasets writes each dataset to its own workspace.
 func (s *server) writeDatasets(t *testing.T, list []*dataset) {
 	t.Helper()
 	checkpoints := make([]string, len(list))

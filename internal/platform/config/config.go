@@ -149,7 +149,7 @@ type Ingest struct {
 type PromQL struct {
 	MaxSeries       int    `help:"Maximum number of series of a PromQL query, and of names, values and series in a list. Above it, the request is answered 422." default:"50000" env:"LIVEGRAPH_PROMQL_MAX_SERIES"`
 	MaxSamples      int    `help:"Maximum number of samples that a PromQL query reads, and of those that it has in memory at once, with 16 bytes each. Above it, the query is answered 422." default:"5000000" env:"LIVEGRAPH_PROMQL_MAX_SAMPLES"`
-	Windows         string `help:"When functions of windows, such as rate and avg_over_time, are computed from a stream of points instead of by Prometheus' engine in memory. auto: if a query reads more than promql-max-samples. always: whenever it gives the same result, which takes less memory and more time for small queries." enum:"auto,always" default:"auto" env:"LIVEGRAPH_PROMQL_WINDOWS"`
+	Windows         string `help:"When functions over range vectors, such as rate and avg_over_time, are computed from a stream of points instead of by Prometheus' engine in memory. auto: if a query reads more than promql-max-samples. always: whenever it gives the same result, which takes less memory and more time for small queries." enum:"auto,always" default:"auto" env:"LIVEGRAPH_PROMQL_WINDOWS"`
 	MaxTotalSamples int64  `help:"Maximum number of samples that the PromQL queries of this process read at the same time, at least promql-max-samples. Above it, queries are answered 503." default:"15000000" env:"LIVEGRAPH_PROMQL_MAX_TOTAL_SAMPLES"`
 }
 

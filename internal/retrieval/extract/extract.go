@@ -71,7 +71,7 @@ func MediaType(contentType string) (string, error) {
 
 // Extract returns the text of content of a supported media type.
 func Extract(mediaType, content string) Text {
-	content = clean(content)
+	content = Clean(content)
 	var t Text
 	switch mediaType {
 	case HTML:
@@ -85,8 +85,8 @@ func Extract(mediaType, content string) Text {
 	return t
 }
 
-// clean replaces invalid UTF-8, unifies line ends, and removes control characters.
-func clean(content string) string {
+// Clean replaces invalid UTF-8, unifies line ends, and removes control characters.
+func Clean(content string) string {
 	content = strings.ToValidUTF8(content, string(utf8.RuneError))
 	content = strings.ReplaceAll(content, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {

@@ -106,7 +106,7 @@ func (r *htmlReader) endHeading() {
 }
 
 func (r *htmlReader) addText(text string) {
-	text = clean(text) // character references may have become control characters
+	text = Clean(text) // character references may have become control characters
 	switch {
 	case r.skipped != 0:
 		return

@@ -2,8 +2,6 @@ package files
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/livegraph/livegraph/internal/retrieval/extract"
 )
@@ -29,20 +27,16 @@ func (b *builder) err() error {
 	return nil
 }
 
-// add appends text. Control characters other than line feed and tab are dropped.
+// noncharacters removes what is no character, which PDFium uses as a mark.
+var noncharacters = strings.NewReplacer("\ufffe", "", "\uffff", "")
+
+// add appends text without control characters other than line feed and tab.
 func (b *builder) add(text string) {
 	if b.full || len(text) > extract.MaxText-len(b.text) {
 		b.full = true
 		return
 	}
-	for _, r := range text {
-		switch {
-		case r == '\n' || r == '\t' || !unicode.IsControl(r) && r != '\ufeff' && r != '\ufffe' && r != '\uffff':
-			b.text = utf8.AppendRune(b.text, r)
-		case r == '\r' || r == '\f' || r == '\v':
-			b.breakLine()
-		}
-	}
+	b.text = append(b.text, noncharacters.Replace(extract.Clean(text))...)
 }
 
 // separate appends a character between two parts of a line, unless the text ends with white space.

@@ -55,8 +55,8 @@ func newPDFReader(o Options) *pdfReader {
 	})}
 }
 
-// read adds the text of a PDF file to b. Each file gets a PDFium of its own, so a hostile file cannot
-// change how another one is read.
+// read adds the text of a PDF file to b. Each file is read by a new instance of PDFium, so a hostile
+// file cannot change how another one is read.
 func (p *pdfReader) read(ctx context.Context, data []byte, b *builder) error {
 	pool, err := p.acquire()
 	if err != nil {
