@@ -29,7 +29,8 @@ func TestClickHouseMergesComeLast(t *testing.T) {
 	before := engine.PID()
 	require.NoError(t, engine.Signal(syscall.SIGKILL))
 	require.Eventually(t, func() bool {
-		return engine.PID() != before && conn.Ping(t.Context()) == nil
+		pid := engine.PID() // 0 until the supervisor has seen that the engine is ready
+		return pid != 0 && pid != before && conn.Ping(t.Context()) == nil
 	}, time.Minute, 50*time.Millisecond)
 	requireMergesLast(t, engine.PID())
 }

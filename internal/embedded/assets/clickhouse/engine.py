@@ -6,6 +6,7 @@ import itertools
 import os
 import select
 import threading
+import time
 
 from native import _chdb
 from serving import log
@@ -20,6 +21,8 @@ WATCH_MILLISECONDS = 100  # how soon a new statement is watched at the latest
 TASKS = "/proc/self/task"  # Linux's folder of this process's threads
 MERGE_THREADS = "MergeMutate"
 MERGE_NICENESS = 10  # a tenth of the time that a thread of niceness 0 gets beside it
+POOL_SIZE = "SELECT value FROM system.server_settings WHERE name = 'background_pool_size'"
+NAMING_SECONDS = 2.0  # how long the threads that merge may take to start
 
 
 class Refused(Exception):
@@ -48,6 +51,18 @@ def text(value):
     """A value as the Native format writes a string."""
     raw = value.encode()
     return varint(len(raw)) + raw
+
+
+def lower_merge_threads():
+    """Gives the threads that merge a low priority, and returns how many there are."""
+    found = 0
+    for thread in os.listdir(TASKS):
+        with contextlib.suppress(OSError):  # others come and go
+            with open(f"{TASKS}/{thread}/comm") as comm:
+                if comm.read().strip() == MERGE_THREADS:
+                    os.setpriority(os.PRIO_PROCESS, int(thread), MERGE_NICENESS)
+                    found += 1
+    return found
 
 
 class Engine:
@@ -87,11 +102,14 @@ class Engine:
             log(f"merges may not come last: {error}")
         if not os.path.isdir(TASKS):
             return
-        for thread in os.listdir(TASKS):
-            with contextlib.suppress(OSError):  # others come and go
-                with open(f"{TASKS}/{thread}/comm") as comm:
-                    if comm.read().strip() == MERGE_THREADS:
-                        os.setpriority(os.PRIO_PROCESS, int(thread), MERGE_NICENESS)
+        threads = int(self.keeper.query(POOL_SIZE, "TabSeparatedRaw").bytes())
+        # A thread names itself only once it runs, which may be after the table is there.
+        deadline = time.monotonic() + NAMING_SECONDS
+        while (found := lower_merge_threads()) < threads:
+            if time.monotonic() > deadline:
+                log(f"{found} of {threads} threads that merge have a lower priority")
+                return
+            time.sleep(0.005)
 
     def hello_block(self):
         """The one block that clickhouse-go decodes at its own protocol version:
