@@ -106,14 +106,11 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) get(w http.ResponseWriter, r *http.Request) error {
-	name, err := pathName(r)
-	if err == nil {
-		err = request.NoInput(r)
-	}
-	if err != nil {
+	if err := request.NoInput(r); err != nil {
 		return err
 	}
-	f, err := a.Store.RuleFile(r.Context(), request.PrincipalOf(r.Context()).Workspace, name)
+	// A name that no file can have is unknown, too.
+	f, err := a.Store.RuleFile(r.Context(), request.PrincipalOf(r.Context()).Workspace, chi.URLParam(r, "name"))
 	if err != nil {
 		return err
 	}
@@ -122,9 +119,10 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) put(w http.ResponseWriter, r *http.Request) error {
-	name, err := pathName(r)
-	if err != nil {
-		return err
+	name := chi.URLParam(r, "name")
+	if !namePattern.MatchString(name) {
+		return fault.Field(fault.Malformed, "name",
+			"must have 1 to 100 characters: letters, digits, dots, hyphens and underscores, beginning with a letter or digit")
 	}
 	p := request.Query(r)
 	dryRun := p.Bool("dryRun")
@@ -169,14 +167,11 @@ type checked struct {
 }
 
 func (a *api) delete(w http.ResponseWriter, r *http.Request) error {
-	name, err := pathName(r)
-	if err == nil {
-		err = request.NoInput(r)
-	}
-	if err != nil {
+	if err := request.NoInput(r); err != nil {
 		return err
 	}
-	if err := a.Store.DeleteRuleFile(r.Context(), request.PrincipalOf(r.Context()).Workspace, name); err != nil {
+	workspace := request.PrincipalOf(r.Context()).Workspace
+	if err := a.Store.DeleteRuleFile(r.Context(), workspace, chi.URLParam(r, "name")); err != nil {
 		return err
 	}
 	reply.NoContent(w)
@@ -185,12 +180,3 @@ func (a *api) delete(w http.ResponseWriter, r *http.Request) error {
 
 // namePattern is the form of the name of a file.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
-
-func pathName(r *http.Request) (string, error) {
-	name := chi.URLParam(r, "name")
-	if !namePattern.MatchString(name) {
-		return "", fault.Field(fault.Malformed, "name",
-			"must have 1 to 100 characters: letters, digits, dots, hyphens and underscores, beginning with a letter or digit")
-	}
-	return name, nil
-}

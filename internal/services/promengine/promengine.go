@@ -56,6 +56,12 @@ func Parse(text string) (parser.Expr, error) {
 	return expr, nil
 }
 
+// Bounded is a Parser within the limits of Parse.
+type Bounded struct{ parser.Parser }
+
+// ParseExpr parses an expression.
+func (Bounded) ParseExpr(text string) (parser.Expr, error) { return Parse(text) }
+
 // depth returns the depth of a syntax tree.
 func depth(root parser.Node) (deepest int) {
 	type place struct {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -35,24 +37,27 @@ const (
 	MaxDuration = 30 * 24 * time.Hour
 )
 
+// bounded is the parser of expressions.
+var bounded = promengine.Bounded{Parser: promengine.Parser}
+
 // maxErrors is the maximum number of errors that are returned for a file.
 const maxErrors = 20
 
-// Error is one reason why a file is refused.
-type Error struct {
-	Line   int    `json:"line,omitempty"` // 0: not known
+// Problem is one reason why a file is refused.
+type Problem struct {
+	Line   int    `json:"line,omitzero"` // 0: not known
 	Reason string `json:"reason"`
 }
 
 // Parse parses a file and checks it against the limits. minInterval is the shortest interval of a group. The error is
 // a *fault.Error: Malformed if the text is not YAML of the format, and Invalid if rules are wrong. Its details contain
-// errors, a list of Error.
+// problems, a list of Problem.
 func Parse(content []byte, minInterval time.Duration) (*rulefmt.RuleGroups, error) {
 	if len(content) > MaxBytes {
 		return nil, fault.Newf(fault.TooLarge, "A file of rules may have at most %d bytes", MaxBytes).With("limit", MaxBytes)
 	}
 	logger := slog.New(slog.DiscardHandler)
-	groups, errs := rulefmt.Parse(content, false, model.UTF8Validation, promengine.Parser, logger)
+	groups, errs := rulefmt.Parse(content, false, model.UTF8Validation, bounded, logger)
 	if groups == nil {
 		return nil, refused(fault.Malformed, "The body is not a file of rules in Prometheus' format", errs)
 	}
@@ -67,7 +72,7 @@ func Parse(content []byte, minInterval time.Duration) (*rulefmt.RuleGroups, erro
 
 // Decode parses a file that Parse accepted before, perhaps with other limits.
 func Decode(content []byte) (*rulefmt.RuleGroups, error) {
-	groups, errs := rulefmt.Parse(content, true, model.UTF8Validation, promengine.Parser, slog.New(slog.DiscardHandler))
+	groups, errs := rulefmt.Parse(content, true, model.UTF8Validation, bounded, slog.New(slog.DiscardHandler))
 	return groups, errors.Join(errs...)
 }
 
@@ -79,26 +84,41 @@ func Count(groups *rulefmt.RuleGroups) (rules int) {
 	return rules
 }
 
-// position is the line and column at the start of an error of Prometheus, or of YAML.
-var position = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\n\s*)?(?:line (\d+): |(\d+):\d+: (?:\d+:\d+: )?)`)
+var (
+	// position is the line and column at the start of an error of Prometheus, or of YAML.
+	position = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): |(\d+):\d+: (?:\d+:\d+: )?)`)
+	// internals are names of Go in errors, by what they are for the author of a file.
+	internals = strings.NewReplacer(
+		"type rulefmt.RuleGroups", "a file of rules", "rulefmt.RuleGroups", "a file of rules",
+		"rulefmt.ruleGroups", "a file of rules", "type rulefmt.RuleGroup", "a group", "rulefmt.RuleGroupNode", "a group",
+		"rulefmt.RuleGroup", "a group", "type rulefmt.Rule", "a rule", "rulefmt.RuleNode", "a rule", "rulefmt.Rule", "a rule",
+		"template: __alert_", "template of ", "yaml: unmarshal errors:", "",
+	)
+)
 
 // refused returns the error for a file with errors.
 func refused(kind fault.Kind, message string, errs []error) error {
-	list := make([]Error, 0, min(len(errs), maxErrors))
-	for _, err := range errs[:min(len(errs), maxErrors)] {
-		text := err.Error()
-		e := Error{Reason: text}
-		if m := position.FindStringSubmatch(text); m != nil {
+	var list []Problem
+	for line := range strings.Lines(errors.Join(errs...).Error()) { // an error of YAML has several lines
+		e := Problem{Reason: strings.TrimSpace(internals.Replace(line))}
+		if m := position.FindStringSubmatch(e.Reason); m != nil {
 			e.Line, _ = strconv.Atoi(m[1] + m[2])
-			e.Reason = text[len(m[0]):]
+			e.Reason = e.Reason[len(m[0]):]
 		}
-		list = append(list, e)
+		if e.Reason != "" && !slices.Contains(list, e) && len(list) < maxErrors {
+			list = append(list, e)
+		}
 	}
-	first := list[0].Reason
-	if list[0].Line > 0 {
-		first = fmt.Sprintf("line %d: %s", list[0].Line, first)
+	if len(list) == 0 {
+		list = []Problem{{Reason: "is not valid"}}
 	}
-	return fault.Newf(kind, "%s: %s", message, first).With("field", "body").With("errors", list)
+	first := list[0]
+	refusal := fault.Newf(kind, "%s: %s", message, first.Reason).With("field", "body").With("reason", first.Reason).
+		With("problems", list)
+	if first.Line > 0 {
+		refusal = refusal.With("line", first.Line)
+	}
+	return refusal
 }
 
 // checkGroups checks groups against the limits.
@@ -152,9 +172,6 @@ func checkRule(r *rulefmt.Rule) error {
 	case len(r.Annotations) > MaxLabels:
 		return fmt.Errorf("must have at most %d annotations", MaxLabels)
 	}
-	if _, err := promengine.Parse(r.Expr); err != nil {
-		return fmt.Errorf("expr: %w", err)
-	}
 	if r.Alert == "" {
 		return nil
 	}
@@ -175,5 +192,5 @@ func (l Loader) Load(name string, _ bool, _ model.ValidationScheme) (*rulefmt.Ru
 
 // Parse parses an expression.
 func (Loader) Parse(expression string) (parser.Expr, error) {
-	return promengine.Parser.ParseExpr(expression)
+	return promengine.Parse(expression)
 }
