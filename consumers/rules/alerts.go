@@ -57,7 +57,7 @@ func (e *evaluator) recordAlerts(ctx context.Context, g *rules.Group) error {
 	}
 	return e.store(ctx, firing, func(a *alerting.Alert) bool {
 		name := a.Labels[labels.AlertName]
-		// After a restart an alert is pending before it fires again. It is resolved only if its rule says so.
+		// After a restart an alert is pending before it fires again. It is resolved only when its rule no longer selects it.
 		return a.File == g.File() && a.Group == g.Name() && !active[keyOf(a)] && !failed[name]
 	})
 }

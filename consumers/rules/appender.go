@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
@@ -16,10 +16,10 @@ import (
 	"github.com/prometheus/prometheus/rules"
 	"github.com/prometheus/prometheus/storage"
 
-	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/retry"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
+	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
 const (
@@ -71,13 +71,10 @@ func (a *appender) Commit() error {
 	}
 	ctx, cancel := context.WithTimeout(a.ctx, writeTimeout)
 	defer cancel()
-	request := ingest.Request{
-		Workspace: a.workspace, RequestID: "rules_" + uuid.NewString(), ReceivedAt: time.Now(), Body: body,
-	}
-	var result ingest.Result
+	var result Written
 	// Points with the same time and labels count once, so that they may be sent again.
 	for wait := retry.New(100*time.Millisecond, 2*time.Second); ; {
-		result, err = a.Points.Accept(ctx, ingest.RemoteWrite, request)
+		result, err = a.Write(ctx, a.workspace, body)
 		if !fault.Is(err, fault.Unavailable) || !wait.Wait(ctx) {
 			break
 		}
@@ -86,8 +83,7 @@ func (a *appender) Commit() error {
 	case err != nil:
 		return a.publicError(err)
 	case result.Rejected > 0:
-		first := result.Errors[0]
-		return fmt.Errorf("%d points were rejected: %s: %s", result.Rejected, first.Field, first.Reason)
+		return fmt.Errorf("%d points were rejected: %s", result.Rejected, result.Reason)
 	}
 	a.metrics.recorded.Add(float64(result.Accepted))
 	if a.isRead() {
@@ -103,7 +99,7 @@ func (a *appender) isRead() bool {
 		return false
 	}
 	for _, l := range a.series[0].Labels {
-		if l.Name != labels.MetricName {
+		if l.Name != model.MetricNameLabel {
 			continue
 		}
 		for _, r := range g.Rules() {
@@ -117,7 +113,7 @@ func (a *appender) isRead() bool {
 }
 
 // awaitVisible waits until queries return the points of records of the log, for a limited time.
-func (e *evaluator) awaitVisible(ctx context.Context, positions []ingest.Position) {
+func (e *evaluator) awaitVisible(ctx context.Context, positions []pointblock.Position) {
 	deadline := time.Now().Add(visibleTimeout)
 	for {
 		marks, err := e.Watermarks.Watermarks(ctx, e.TopicID())

@@ -20,12 +20,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/platform/lease"
 	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/internal/services/promengine"
 	"github.com/livegraph/livegraph/internal/services/promstore"
+	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/postgres/alerting"
 )
 
@@ -50,21 +50,24 @@ type Store interface {
 	Alertmanagers(ctx context.Context, workspace uuid.UUID) ([]string, error)
 }
 
-// Pipeline accepts points; see ingest.
-type Pipeline interface {
-	Accept(ctx context.Context, format ingest.Format, req ingest.Request) (ingest.Result, error)
+// Written is the result of writing points.
+type Written struct {
+	Accepted, Rejected int
+	Reason             string                // why the first of the rejected points were
+	Positions          []pointblock.Position // of the records of the log
 }
 
-// Watermarks tells which records of the log are visible; see storage/postgres/registry.
+// Watermarks reports which records of the log are visible; see storage/postgres/registry.
 type Watermarks interface {
 	Watermarks(ctx context.Context, topicID [16]byte) (map[int32]int64, error)
 }
 
 // Deps are the dependencies and settings of a Runner.
 type Deps struct {
-	Store      Store
-	Series     *promstore.Store
-	Points     Pipeline
+	Store  Store
+	Series *promstore.Store
+	// Write writes a request of remote write, decoded, through the ordinary ingest.
+	Write      func(ctx context.Context, workspace uuid.UUID, body []byte) (Written, error)
 	Watermarks Watermarks
 	TopicID    func() [16]byte
 	// Notify queues the notifications of changes of alerts, in the transaction that records them; nil: there are none.

@@ -51,7 +51,8 @@ func TestFilesOfRules(t *testing.T) {
 	require.Greater(t, changed.Version, created.Version)
 	require.Equal(t, created.CreatedAt, changed.CreatedAt)
 
-	requireStatus(t, http.StatusCreated, l.putRules(t, "another.yml", `{"groups":[{"name":"j","interval":"30s","rules":[]}]}`))
+	requireStatus(t, http.StatusCreated, l.putRules(t, "another.yml",
+		`{"groups":[{"name":"j","interval":"30s","rules":[]}]}`))
 	var files []ruleFile
 	a := l.Get(t, "/api/rules?limit=1&offset=1", &files)
 	require.Equal(t, []string{"main"}, []string{files[0].Name})

@@ -50,7 +50,7 @@ func newAlertmanager(t *testing.T) *alertmanager {
 	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var alerts []receivedAlert
 		body, err := io.ReadAll(r.Body)
-		if r.Method != http.MethodPost || r.URL.Path != "/api/v2/alerts" || err != nil || json.Unmarshal(body, &alerts) != nil {
+		if r.URL.Path != "/api/v2/alerts" || err != nil || json.Unmarshal(body, &alerts) != nil {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
@@ -119,6 +119,21 @@ func TestAlertsOutliveKills(t *testing.T) {
 	}, 10*time.Second, 100*time.Millisecond)
 	s.Do(http.MethodDelete, "/api/rules/machines", nil, http.StatusNoContent, nil)
 	require.Eventually(t, func() bool { return s.lastEvaluation().IsZero() }, 20*time.Second, 200*time.Millisecond)
+}
+
+// testRulesPage runs the commands of docs/rules.md, and lists by command line what they made.
+func testRulesPage(t *testing.T, server *server) {
+	commands := testedCommands(t, "rules.md")
+	runCommands(t, server, commands[0])
+	require.Contains(t, runCommands(t, server, commands[1]), "furnace is at 95 °C")
+	workspace := []string{"--workspace", server.First.WorkspaceID}
+	list := func(args ...string) string { return server.CLI(append(args, workspace...)...) }
+	require.Regexp(t, `(?m)^machines +1 +2 +\d+ +\S+Z\n1 file$`, list("rules", "list"))
+	require.Contains(t, list("rules", "get", "machines"), "record: source:temperature:avg5m")
+	require.Regexp(t, `(?m)^firing +Hot +\S+Z +9.5e\+01 +severity=page,? ?source=furnace +furnace is at 95 °C$`,
+		list("rules", "alerts"))
+	require.Contains(t, list("rules", "delete", "machines"), "machines is deleted")
+	require.Contains(t, list("rules", "list"), "0 files")
 }
 
 // measure sends a temperature.

@@ -1,6 +1,11 @@
 package process
 
 import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
 	"github.com/livegraph/livegraph/api/deleted"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/consumers/rules"
@@ -16,7 +21,7 @@ import (
 func (b *builder) addRules() error {
 	cfg := &b.Config.Rules
 	runner := rules.New(rules.Deps{
-		Store: b.Postgres, Series: b.promStorage(), Points: b.pointIntake().pipeline, Watermarks: b.Postgres,
+		Store: b.Postgres, Series: b.promStorage(), Write: b.writePoints(b.pointIntake().pipeline), Watermarks: b.Postgres,
 		TopicID:  func() [16]byte { return b.Kafka.PointsTopic().ID },
 		Client:   b.outbound().Client,
 		Engine:   promengine.Options{MaxSamples: b.Config.PromQL.MaxSamples, Timeout: b.Config.API.QueryTimeout},
@@ -25,6 +30,22 @@ func (b *builder) addRules() error {
 	})
 	b.add("rules", runner.Run)
 	return nil
+}
+
+// writePoints returns a function that writes requests of remote write.
+func (b *builder) writePoints(
+	pipeline *ingest.Pipeline,
+) func(context.Context, uuid.UUID, []byte) (rules.Written, error) {
+	return func(ctx context.Context, workspace uuid.UUID, body []byte) (written rules.Written, err error) {
+		result, err := pipeline.Accept(ctx, ingest.RemoteWrite, ingest.Request{
+			Workspace: workspace, RequestID: "rules_" + uuid.NewString(), ReceivedAt: time.Now(), Body: body,
+		})
+		written = rules.Written{Accepted: result.Accepted, Rejected: result.Rejected, Positions: result.Positions}
+		if len(result.Errors) > 0 {
+			written.Reason = result.Errors[0].Field + ": " + result.Errors[0].Reason
+		}
+		return written, err
+	}
 }
 
 // intake accepts points into the log.

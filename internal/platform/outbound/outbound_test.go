@@ -30,7 +30,9 @@ func TestNoRequestGoesToAPrivateAddress(t *testing.T) {
 	t.Cleanup(server.Close)
 	port := server.URL[strings.LastIndex(server.URL, ":"):]
 	guard := outbound.New(nil)
-	for _, host := range []string{"127.0.0.1", "localhost", "127.1.2.3", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]"} {
+	for _, host := range []string{
+		"127.0.0.1", "localhost", "127.1.2.3", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]",
+	} {
 		_, err := get(t, guard, "http://"+host+port)
 		require.Error(t, err, host)
 		require.True(t, outbound.Refused(err), "%s: %v", host, err)

@@ -124,14 +124,14 @@ func TestProblemsHaveLines(t *testing.T) {
 func TestBounds(t *testing.T) {
 	long := strings.Repeat("x", rulefile.MaxName+1)
 	for content, reason := range map[string]string{
-		"groups: [{name: " + long + ", rules: []}]":                                          "its name must have at most 200 bytes",
+		"groups: [{name: " + long + ", rules: []}]":                                          "its name must have",
 		"groups: [{name: a, interval: 4s, rules: []}]":                                       "interval must be from 5s",
 		"groups: [{name: a, interval: 2d, rules: []}]":                                       "interval must be from 5s",
 		"groups: [{name: a, query_offset: 2d, rules: []}]":                                   "query_offset",
 		"groups: [{name: a, limit: -1, rules: []}]":                                          "limit must not be negative",
-		"groups: [{name: a, rules: [{record: " + long + ", expr: '1'}]}]":                    "its name must have at most 200",
+		"groups: [{name: a, rules: [{record: " + long + ", expr: '1'}]}]":                    "its name must have",
 		"groups: [{name: a, rules: [{alert: a, expr: '1', for: 31d}]}]":                      "for must be at most",
-		"groups: [{name: a, rules: [{alert: a, expr: '1', keep_firing_for: 31d}]}]":          "keep_firing_for must be at most",
+		"groups: [{name: a, rules: [{alert: a, expr: '1', keep_firing_for: 31d}]}]":          "keep_firing_for must be",
 		"groups: [" + strings.Repeat("{name: a, rules: []},", 2) + "]":                       "is repeated",
 		"groups: [{name: a, rules: [" + strings.Repeat("{record: a, expr: a},", 501) + "]}]": "at most 500 rules",
 	} {

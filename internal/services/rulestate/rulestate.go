@@ -32,7 +32,8 @@ type Group struct {
 	LastEvaluation time.Time `json:"lastEvaluation"` // zero: not evaluated yet
 }
 
-// Rule is an alerting or a recording rule. State, Duration, KeepFiringFor, Annotations and Alerts are of alerting rules.
+// Rule is an alerting or a recording rule. State, Duration, KeepFiringFor, Annotations and Alerts are of alerting
+// rules.
 type Rule struct {
 	State          string        `json:"state,omitempty"` // unknown, inactive, pending or firing
 	Name           string        `json:"name"`

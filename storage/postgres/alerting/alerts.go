@@ -29,7 +29,7 @@ const alertColumns = "file, rule_group, fingerprint, labels, annotations, value,
 func scanAlert(row pgx.CollectableRow) (a Alert, err error) {
 	var fingerprint int64
 	err = row.Scan(&a.File, &a.Group, &fingerprint, &a.Labels, &a.Annotations, &a.Value, &a.ActiveAt, &a.FiredAt)
-	a.Fingerprint = uint64(fingerprint) //nolint:gosec // the same 64 bits
+	a.Fingerprint = uint64(fingerprint)
 	a.ActiveAt, a.FiredAt = a.ActiveAt.UTC(), a.FiredAt.UTC()
 	return a, err
 }
@@ -60,14 +60,14 @@ func (db *Store) RecordAlerts(
 			a := &fired[i]
 			batch.Queue(`INSERT INTO firing_alerts (workspace_id, `+alertColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 				ON CONFLICT DO NOTHING RETURNING `+alertColumns,
-				workspace, a.File, a.Group, int64(a.Fingerprint), //nolint:gosec // the same 64 bits
+				workspace, a.File, a.Group, int64(a.Fingerprint),
 				a.Labels, a.Annotations, a.Value, a.ActiveAt, a.FiredAt).Query(collect(&firedNow))
 		}
 		for i := range resolved {
 			a := &resolved[i]
 			batch.Queue(`DELETE FROM firing_alerts
 				WHERE workspace_id = $1 AND file = $2 AND rule_group = $3 AND fingerprint = $4 RETURNING `+alertColumns,
-				workspace, a.File, a.Group, int64(a.Fingerprint)).Query(collect(&resolvedNow)) //nolint:gosec // as above
+				workspace, a.File, a.Group, int64(a.Fingerprint)).Query(collect(&resolvedNow))
 		}
 		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 			return fmt.Errorf("recording alerts: %w", err)

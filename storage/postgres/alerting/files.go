@@ -73,7 +73,9 @@ func errNoFile() error { return fault.New(fault.NotFound, "No such file of rules
 
 // PutRuleFile creates or replaces a file. It returns the file as stored, and whether it was created. A file with the
 // same content stays unchanged.
-func (db *Store) PutRuleFile(ctx context.Context, workspace uuid.UUID, f *RuleFile) (stored RuleFile, created bool, err error) {
+func (db *Store) PutRuleFile(
+	ctx context.Context, workspace uuid.UUID, f *RuleFile,
+) (stored RuleFile, created bool, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
 		// The limits are of the workspace, so changes of its files wait for each other. A workspace that is being
 		// deleted has no row that matches.
