@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/prometheus/rules"
 
 	"github.com/livegraph/livegraph/internal/platform/outage"
+	"github.com/livegraph/livegraph/internal/platform/outbound"
 )
 
 const (
@@ -126,18 +127,18 @@ func (s *sender) post(ctx context.Context, address string, body []byte) error {
 	address = strings.TrimRight(address, "/") + "/api/v2/alerts"
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("sending alerts: %w", err)
+		return errors.New("the URL is not valid")
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "Livegraph")
 	answer, err := s.Client.Do(request)
 	if err != nil {
-		return fmt.Errorf("sending alerts: %w", err)
+		return errors.New(outbound.Reason(err)) // the log must not have what tenants wrote
 	}
 	defer answer.Body.Close()
 	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswer) // so that the connection can be used again
 	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("sending alerts to %s: %s", address, answer.Status)
+		return fmt.Errorf("an Alertmanager answers %d", answer.StatusCode)
 	}
 	return nil
 }

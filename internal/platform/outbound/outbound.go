@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"code.dny.dev/ssrf"
@@ -60,6 +61,26 @@ func New(allowed []netip.Prefix) *Guard {
 // Refused reports whether an error of the client says that the address is not allowed.
 func Refused(err error) bool {
 	return errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedNetwork)
+}
+
+// Reason returns why a request failed, in words that contain nothing of the address, for logs.
+func Reason(err error) string {
+	var (
+		name    *net.DNSError
+		number  syscall.Errno
+		timeout interface{ Timeout() bool }
+	)
+	switch {
+	case Refused(err):
+		return "the address is private"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "no answer in time"
+	case errors.As(err, &name):
+		return "the name cannot be resolved"
+	case errors.As(err, &number):
+		return number.Error()
+	}
+	return "the connection failed"
 }
 
 // CheckURL returns why no request may be sent to a URL, nil if one may. The text of the error is for the client. Names

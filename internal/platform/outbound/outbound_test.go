@@ -1,11 +1,13 @@
 package outbound_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -36,6 +38,7 @@ func TestNoRequestGoesToAPrivateAddress(t *testing.T) {
 		_, err := get(t, guard, "http://"+host+port)
 		require.Error(t, err, host)
 		require.True(t, outbound.Refused(err), "%s: %v", host, err)
+		require.Equal(t, "the address is private", outbound.Reason(err))
 	}
 	require.Zero(t, requests)
 
@@ -44,6 +47,31 @@ func TestNoRequestGoesToAPrivateAddress(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, 1, requests)
+}
+
+func TestReasonsContainNothingOfTheAddress(t *testing.T) {
+	guard := outbound.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(silent.Close)
+	cut := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	t.Cleanup(cut.Close)
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	for address, reason := range map[string]string{
+		"http://secret.invalid/": "the name cannot be resolved", silent.URL: "no answer in time",
+		closed.URL: "connection refused", cut.URL: "the connection failed",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		require.NoError(t, err)
+		_, err = guard.Client.Do(request) //nolint:bodyclose // there is no answer
+		require.Error(t, err, address)
+		if reason != "the name cannot be resolved" { // a resolver may not answer in time
+			require.Equal(t, reason, outbound.Reason(err), "%v", err)
+		}
+		require.NotContains(t, outbound.Reason(err), "secret")
+		cancel()
+	}
 }
 
 func TestRedirectsAreNotFollowed(t *testing.T) {
