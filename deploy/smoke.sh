@@ -162,7 +162,7 @@ node=$(execute 201 '{"type": "CREATE_NODE", "payload": {"name": "Pump 7", "entit
 stands "$node"
 
 say "Prometheus and Grafana"
-for job in livegraph-api livegraph-points livegraph-commands livegraph-embeddings; do
+for job in livegraph-api livegraph-points livegraph-commands livegraph-embeddings livegraph-rules; do
 	within 60 "Prometheus does not scrape $job" scraped "$job"
 done
 curl --silent --fail --max-time 5 "$prometheus/api/v1/rules" | grep -q LivegraphDown || fail "Prometheus has no alert rules"

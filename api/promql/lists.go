@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/services/promengine"
 )
 
 const (
@@ -37,10 +38,10 @@ func (a *api) selectors(c *call) (list [][]*labels.Matcher, limit int, err error
 		return nil, 0, invalidParameter("match[]", "must be given at most 100 times")
 	}
 	for _, text := range texts {
-		if len(text) > maxQueryText {
+		if len(text) > promengine.MaxText {
 			return nil, 0, invalidParameter("match[]", "is too long")
 		}
-		matchers, err := a.parser.ParseMetricSelector(text)
+		matchers, err := promengine.Parser.ParseMetricSelector(text)
 		if err != nil {
 			return nil, 0, invalidParameter("match[]", err.Error())
 		}

@@ -15,10 +15,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/promql"
-	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/services/promengine"
 	"github.com/livegraph/livegraph/internal/services/promstore"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
@@ -26,15 +26,8 @@ import (
 // EngineVersion is the version of Prometheus whose engine evaluates the queries.
 const EngineVersion = "3.15.1"
 
-const (
-	// lookback is how old the last sample of a series may be at the time of an evaluation.
-	lookback = 5 * time.Minute
-	// subqueryStep is the step of subqueries without one, the default evaluation interval of Prometheus.
-	subqueryStep = time.Minute
-	// maxPoints is the maximum number of points of a series in the answer to a range query, as in
-	// Prometheus.
-	maxPoints = 11_000
-)
+// maxPoints is the maximum number of points of a series in the answer to a range query, as in Prometheus.
+const maxPoints = 11_000
 
 // When functions over range vectors are computed by the store instead of the engine.
 const (
@@ -46,6 +39,7 @@ const (
 type Deps struct {
 	Store    *promstore.Store
 	Metadata metadataStore
+	Rules    ruleStore
 	Version  string // of the build
 	// MaxSamples is the maximum number of samples of a query in memory.
 	MaxSamples int
@@ -64,9 +58,9 @@ type metadataStore interface {
 
 type api struct {
 	Deps
-	engine *promql.Engine
-	parser parser.Parser
-	places *places
+	engine  *promql.Engine
+	options promengine.Options
+	places  *places
 }
 
 // Prefix is the path of the API. A data source of Grafana has it at the end of its URL.
@@ -79,12 +73,10 @@ func Routes(deps Deps) []route.Route {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
 	}
-	a := &api{Deps: deps, parser: parser.NewParser(parser.Options{}), places: newPlaces()}
-	a.engine = promql.NewEngine(promql.EngineOpts{
-		Logger: deps.Logger, MaxSamples: deps.MaxSamples, Timeout: deps.QueryTimeout, LookbackDelta: lookback,
-		NoStepSubqueryIntervalFn: func(int64) int64 { return subqueryStep.Milliseconds() },
-		EnableAtModifier:         true, EnableNegativeOffset: true, Parser: a.parser,
-	})
+	a := &api{Deps: deps, places: newPlaces(), options: promengine.Options{
+		MaxSamples: deps.MaxSamples, Timeout: deps.QueryTimeout, Logger: deps.Logger,
+	}}
+	a.engine = promengine.New(a.options)
 	a.register(deps.Metrics)
 	dialect := &route.Dialect{Prefix: Prefix, WorkspaceOptional: true, Key: key, Errors: errorDialect()}
 	read := func(method, path string, handle handler) route.Route {
@@ -96,6 +88,8 @@ func Routes(deps Deps) []route.Route {
 	routes := []route.Route{
 		read(http.MethodGet, "/label/{name}/values", a.labelValues),
 		read(http.MethodGet, "/metadata", a.metadata),
+		read(http.MethodGet, "/rules", a.rules),
+		read(http.MethodGet, "/alerts", a.alerts),
 		read(http.MethodGet, "/status/buildinfo", a.buildInfo),
 	}
 	for path, handle := range map[string]handler{
@@ -143,7 +137,7 @@ func (a *api) handle(w http.ResponseWriter, r *http.Request, handle handler) err
 		defer release()
 	}
 	if err != nil {
-		return a.publicError(err)
+		return a.options.PublicError(err)
 	}
 	writeAnswer(w, &result)
 	return nil

@@ -3,7 +3,6 @@ package promql
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
@@ -11,15 +10,8 @@ import (
 	"github.com/prometheus/prometheus/util/stats"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/services/promengine"
 	"github.com/livegraph/livegraph/internal/services/promstore"
-)
-
-const (
-	// maxQueryText is the maximum length of a query in bytes. The time of parsing grows with the square of
-	// the nesting.
-	maxQueryText = 16 << 10
-	// maxDepth is the maximum depth of the syntax tree of a query. The engine evaluates it recursively.
-	maxDepth = 1000
 )
 
 // errTruncated is the warning of Prometheus in an answer that was cut to its limit.
@@ -85,7 +77,7 @@ func (a *api) evaluate(ctx context.Context, c *call, e *evaluation) (result answ
 		return result, nil, err
 	}
 	text := c.form.get("query")
-	expr, err := a.parse(text)
+	expr, err := parse(text)
 	if err != nil {
 		return result, nil, err
 	}
@@ -206,40 +198,17 @@ func firstOf[L ~[]E, E any](list L, limit int) (first L, cut bool) {
 }
 
 // parse parses a query within the limits of its length and depth.
-func (a *api) parse(text string) (parser.Expr, error) {
-	if len(text) > maxQueryText {
-		return nil, invalidParameter("query", fmt.Sprintf("must have at most %d bytes", maxQueryText))
-	}
-	expr, err := a.parser.ParseExpr(text)
+func parse(text string) (parser.Expr, error) {
+	expr, err := promengine.Parse(text)
 	if err != nil {
 		return nil, invalidParameter("query", err.Error())
-	}
-	if depth(expr) > maxDepth {
-		return nil, invalidParameter("query", fmt.Sprintf("must be nested at most %d deep", maxDepth))
 	}
 	return expr, nil
 }
 
-// depth returns the depth of a syntax tree.
-func depth(root parser.Node) (deepest int) {
-	type place struct {
-		node  parser.Node
-		depth int
-	}
-	for stack := []place{{root, 1}}; len(stack) > 0; {
-		last := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		deepest = max(deepest, last.depth)
-		for child := range parser.ChildrenIter(last.node) {
-			stack = append(stack, place{child, last.depth + 1})
-		}
-	}
-	return deepest
-}
-
 // formatQuery answers with the query in its usual form.
 func (a *api) formatQuery(_ context.Context, c *call) (answer, func(), error) {
-	expr, err := a.parse(c.form.get("query"))
+	expr, err := parse(c.form.get("query"))
 	if err != nil {
 		return answer{}, nil, err
 	}

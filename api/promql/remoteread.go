@@ -51,7 +51,7 @@ func (a *api) remoteRead(w http.ResponseWriter, r *http.Request) error {
 	defer func() { _ = querier.Close() }()
 	sets, err := a.selectSets(ctx, querier, read.Queries)
 	if err != nil {
-		return a.publicError(err)
+		return a.options.PublicError(err)
 	}
 	if streamed {
 		return streamChunks(w, sets)

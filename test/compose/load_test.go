@@ -38,6 +38,7 @@ const (
 	pointsService   = "livegraph-points"
 	commandsService = "livegraph-commands"
 	indexService    = "livegraph-embeddings"
+	rulesService    = "livegraph-rules"
 
 	embedderService = "embedder"
 )
@@ -48,7 +49,7 @@ const monitoring = "monitoring"
 var monitors = []string{"prometheus", "grafana"}
 
 // livegraph lists Livegraph's services.
-var livegraph = []string{apiService, pointsService, commandsService, indexService}
+var livegraph = []string{apiService, pointsService, commandsService, indexService, rulesService}
 
 // consumerServices are the services without stored data.
 var consumerServices = livegraph[1:]

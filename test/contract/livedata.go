@@ -2,6 +2,7 @@ package contract
 
 import (
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,10 +14,12 @@ import (
 	"github.com/livegraph/livegraph/api/promql"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/api/rules"
 	"github.com/livegraph/livegraph/api/tail"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/ingest/routing"
+	"github.com/livegraph/livegraph/internal/platform/outbound"
 	"github.com/livegraph/livegraph/internal/services/promstore"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
@@ -76,13 +79,15 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	if l.Change != nil {
 		l.Change(&deps)
 	}
-	return append(livedata.Routes(deps), promql.Routes(promql.Deps{
+	return slices.Concat(livedata.Routes(deps), rules.Routes(rules.Deps{
+		Store: s.DB, MinInterval: 5 * time.Second, CheckURL: outbound.New(nil).CheckURL,
+	}), promql.Routes(promql.Deps{
 		Store: promstore.New(promstore.Deps{
 			Series: s.DB, Points: timeseries.New(l.Points), Exclusions: deleted.From(s.DB),
 			MaxSeries: 1000, MaxSamples: 200_000, MaxTotalSamples: 1_000_000,
 		}),
-		Metadata: s.DB, Version: "test", MaxSamples: 200_000, QueryTimeout: deps.QueryTimeout,
-	})...)
+		Metadata: s.DB, Rules: s.DB, Version: "test", MaxSamples: 200_000, QueryTimeout: deps.QueryTimeout,
+	}))
 }
 
 // OpenLog opens the log of a broker, and creates topics with four partitions.

@@ -47,6 +47,7 @@ func scopesOfRoutes() map[string]needs {
 	writeBoth := needs{all: []request.Scope{request.WriteNodes, request.WriteEdges}}
 	readNodes, readEdges, admin := one(request.ReadNodes), one(request.ReadEdges), one(request.Admin)
 	readLive, writeLive := one(request.ReadLiveData), one(request.WriteLiveData)
+	liveBoth := needs{all: []request.Scope{request.ReadLiveData, request.WriteLiveData}}
 	return map[string]needs{
 		"GET /api/queries/nodes":                     readNodes,
 		"GET /api/queries/nodes/{id}":                readNodes,
@@ -89,6 +90,14 @@ func scopesOfRoutes() map[string]needs {
 		"GET /prometheus/api/v1/status/buildinfo":    readLive,
 		"GET /prometheus/api/v1/label/{name}/values": readLive,
 		"POST /prometheus/api/v1/read":               readLive,
+		"GET /prometheus/api/v1/rules":               readLive,
+		"GET /prometheus/api/v1/alerts":              readLive,
+		"GET /api/rules":                             readLive,
+		"GET /api/rules/{name}":                      readLive,
+		"PUT /api/rules/{name}":                      liveBoth,
+		"DELETE /api/rules/{name}":                   liveBoth,
+		"GET /api/alertmanagers":                     admin,
+		"PUT /api/alertmanagers":                     admin,
 		"GET /api/admin/audit":                       admin,
 		"GET /api/admin/usage":                       admin,
 		"POST /api/admin/nodes/{id}/purge":           admin,

@@ -97,9 +97,9 @@ func (w *tenants) paths(path string) []string {
 			filled = append(filled, strings.Replace(path, "{sequence}", fmt.Sprint(sequence), 1))
 		}
 		return filled
-	case strings.Contains(path, "{name}"): // of a label
+	case strings.Contains(path, "{name}"): // of a label, or a file of rules
 		var filled []string
-		for _, name := range []string{"__name__", "source", w.values["tagKey"], "none"} {
+		for _, name := range []string{"__name__", "source", w.values["tagKey"], "machines", "none"} {
 			filled = append(filled, strings.Replace(path, "{name}", name, 1))
 		}
 		return filled
@@ -257,8 +257,13 @@ func (w *tenants) bodies() map[string][]call {
 			),
 			line, remote,
 		),
-		"POST /api/v1/write":               {remote},
-		"POST /api/documents":              jsonCalls(object{"documents": []any{object{"externalId": "own", "text": "own"}}}),
+		"POST /api/v1/write":  {remote},
+		"POST /api/documents": jsonCalls(object{"documents": []any{object{"externalId": "own", "text": "own"}}}),
+		opRules: {
+			{contentType: "application/yaml", body: "groups: [{name: own, rules: []}]"},
+			{contentType: asJSON, body: `{"groups":[{"name":"own","rules":[{"record":"own","expr":"1"}]}]}`},
+		},
+		opAlertmanagers:                    jsonCalls(object{"urls": []any{"https://192.0.2.1"}}),
 		"POST /mcp":                        w.mcpCalls(),
 		"POST /v1/metrics":                 {{contentType: asJSON, body: otlpGauge("own-otlp", "level", "k", "v")}},
 		"POST /api/v2/write":               {line, inFirstWorkspace("bucket")},

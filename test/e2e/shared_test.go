@@ -18,6 +18,7 @@ func TestOnOneServer(t *testing.T) {
 		"a graph moves to another workspace":             testGraphMovesToAnotherWorkspace,
 		"bench sends every format":                       testBenchSendsEveryFormat,
 		"the commands of the page on OpenTelemetry work": testOpenTelemetryPage,
+		"the commands of the page on rules work":         testRulesPage,
 		"the commands of the page on MCP work":           testMCPPage,
 		"the Model Context Protocol on stdin":            testMCPOverStdio,
 		"metrics of OpenTelemetry are sent by gRPC":      testMetricsOverGRPC(otlpAddress),

@@ -26,7 +26,7 @@ func templates(t *testing.T, version string, changes ...string) map[string]core.
 			found[strings.TrimPrefix(w.name, release+"-")] = *w.template
 		}
 	}
-	require.Len(t, found, 6)
+	require.Len(t, found, 7)
 	return found
 }
 
@@ -76,15 +76,16 @@ func kinds(objects []runtime.Object) map[string]int {
 func TestPartsCanBeSwitchedOff(t *testing.T) {
 	minimum := kinds(objects(t, valuesOf(t, "minimum")))
 	require.Equal(t, map[string]int{
-		"Deployment": 5, "Service": 2, "HorizontalPodAutoscaler": 5, "PodDisruptionBudget": 5, "NetworkPolicy": 3, "Job": 1,
+		"Deployment": 6, "Service": 2, "HorizontalPodAutoscaler": 5, "PodDisruptionBudget": 6, "NetworkPolicy": 3, "Job": 1,
 	}, minimum)
-	require.Equal(t, map[string]int{"Deployment": 5, "Service": 2}, kinds(objects(t, valuesOf(t, "minimum",
+	require.Equal(t, map[string]int{"Deployment": 6, "Service": 2}, kinds(objects(t, valuesOf(t, "minimum",
 		`{migration: {enabled: false}, networkPolicy: {enabled: false}}`,
 		`{api: {autoscaling: {enabled: false}, podDisruptionBudget: {enabled: false}}}`,
 		`{points: {autoscaling: {enabled: false}, podDisruptionBudget: {enabled: false}}}`,
 		`{commands: {autoscaling: {enabled: false}, podDisruptionBudget: {enabled: false}}}`,
 		`{embeddings: {autoscaling: {enabled: false}, podDisruptionBudget: {enabled: false}}}`,
 		`{audit: {autoscaling: {enabled: false}, podDisruptionBudget: {enabled: false}}}`,
+		`{rules: {podDisruptionBudget: {enabled: false}}}`,
 	))))
 	unscraped := kinds(objects(t, valuesOf(t, "minimum", `{networkPolicy: {metrics: {from: []}}}`)))
 	require.Equal(t, 2, unscraped["NetworkPolicy"])

@@ -49,6 +49,7 @@ type CLI struct {
 	Query      tenant.QueryCmd     `cmd:"" help:"Show points of a workspace, raw or aggregated."`
 	Graph      tenant.GraphCmd     `cmd:"" help:"Show a workspace's graph, and undo and redo its commands."`
 	Documents  tenant.DocumentsCmd `cmd:"" help:"Import files as documents into a workspace."`
+	Rules      tenant.RulesCmd     `cmd:"" help:"List, store and delete files of recording and alerting rules, and list alerts."`
 	Search     tenant.SearchCmd    `cmd:"" help:"Find nodes of a workspace by words and meaning, with --hybrid also by the graph."`
 	Index      tenant.IndexCmd     `cmd:"" help:"Show the status of a workspace's search index."`
 	MCP        MCPCmd              `cmd:"" name:"mcp" help:"Offer a workspace to a language model by the Model Context Protocol, on stdin and stdout."`

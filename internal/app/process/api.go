@@ -11,7 +11,6 @@ import (
 	"github.com/livegraph/livegraph/api"
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/auth"
-	"github.com/livegraph/livegraph/api/deleted"
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/mcp"
@@ -20,11 +19,8 @@ import (
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/api/rules"
 	"github.com/livegraph/livegraph/api/tail"
-	"github.com/livegraph/livegraph/consumers/points"
-	"github.com/livegraph/livegraph/ingest"
-	"github.com/livegraph/livegraph/ingest/routing"
-	"github.com/livegraph/livegraph/internal/services/promstore"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
@@ -57,7 +53,7 @@ func (b *builder) addAPI() error {
 		Admin: operators, Ready: b.ready(trail), Metrics: b.Metrics, TLS: b.TLS, Tracing: b.Tracing,
 		Routes: slices.Concat(
 			graph.Routes, SearchRoutes(&b.Options, &b.Stores), audit.Routes(b.auditDeps()), b.adminRoutes(operators), live,
-			b.promqlRoutes(), []route.Route{agents},
+			b.promqlRoutes(), b.ruleRoutes(), []route.Route{agents},
 		),
 	})
 	if err != nil {
@@ -112,26 +108,9 @@ func (b *builder) newAuthenticator() *auth.Authenticator {
 
 // pointRoutes returns the routes of live data and adds their background components.
 func (b *builder) pointRoutes(bodies *request.Budget, idempotencyKeys *idempotency.Manager) []route.Route {
-	routes := routing.New(routing.Deps{
-		Leases: b.Postgres, Topic: points.Topic, Logger: b.Logger, MaxWait: b.Config.Ingest.ProduceTimeout,
-		Seen: func() (id [16]byte, partitions int32) {
-			topic := b.Kafka.PointsTopic()
-			return topic.ID, topic.Partitions
-		},
-	})
-	deletions := livedata.NewDeletionSender(b.Postgres, b.Kafka, routes)
+	in := b.pointIntake()
+	deletions := livedata.NewDeletionSender(b.Postgres, b.Kafka, in.routes)
 	deletions.Register(b.Metrics)
-	pipeline := ingest.New(ingest.Deps{
-		Sources: b.Postgres, Registry: b.Postgres, Retention: b.Postgres, Log: b.Kafka, Routes: routes,
-		FingerprintKey: b.Installation.FingerprintKey,
-		CacheSize:      b.Config.Ingest.SeriesCacheSize, LabelCacheBytes: b.Config.Ingest.LabelCacheBytes,
-		OTLPResourceTags: b.Config.Ingest.OTLPResourceTags,
-		Metrics:          b.Metrics, Tracing: b.Tracing,
-		Limits: ingest.Limits{
-			MaxPoints: b.Config.Ingest.MaxPoints, InFlightBytes: b.Config.Ingest.InFlightBytes,
-			ProduceTimeout: b.Config.Ingest.ProduceTimeout,
-		},
-	})
 	streams := tail.NewHub(tail.Deps{
 		Log: b.Kafka, Sources: b.Postgres, Routes: b.Postgres, Logger: b.Logger, Metrics: b.Metrics,
 		Limits: tail.Limits{
@@ -139,13 +118,12 @@ func (b *builder) pointRoutes(bodies *request.Budget, idempotencyKeys *idempoten
 			BufferedBytes: b.Config.Streams.BufferedBytes, ReplayRecords: b.Config.Streams.ReplayRecords,
 		},
 	})
-	b.add("routes of points", routes.Run)
 	b.add("deletions", deletions.Run)
 	b.add("streams", streams.Run)
 	return livedata.Routes(livedata.Deps{
 		Sources: b.Postgres, Series: b.Postgres, Points: timeseries.New(b.ClickHouse), Watermarks: b.Postgres,
 		DeadRecords: b.Postgres,
-		Pipeline:    pipeline,
+		Pipeline:    in.pipeline,
 		Deletions:   deletions, Streams: streams, Keys: idempotencyKeys,
 		TopicID:  func() [16]byte { return b.Kafka.PointsTopic().ID },
 		TokenKey: b.Installation.CheckpointKey, Bodies: bodies, Metrics: b.Metrics,
@@ -157,13 +135,17 @@ func (b *builder) pointRoutes(bodies *request.Budget, idempotencyKeys *idempoten
 func (b *builder) promqlRoutes() []route.Route {
 	cfg := &b.Config.PromQL
 	return promql.Routes(promql.Deps{
-		Store: promstore.New(promstore.Deps{
-			Series: b.Postgres, Points: timeseries.New(b.ClickHouse), Exclusions: deleted.From(b.Postgres),
-			MaxSeries: cfg.MaxSeries, MaxSamples: cfg.MaxSamples, MaxTotalSamples: cfg.MaxTotalSamples,
-		}),
-		Metadata: b.Postgres, Version: b.Version, MaxSamples: cfg.MaxSamples, Windows: cfg.Windows,
+		Store:    b.promStorage(),
+		Metadata: b.Postgres, Rules: b.Postgres, Version: b.Version, MaxSamples: cfg.MaxSamples, Windows: cfg.Windows,
 		QueryTimeout: b.Config.API.QueryTimeout,
 		Logger:       b.Logger, Metrics: b.Metrics,
+	})
+}
+
+// ruleRoutes returns the routes of files of rules.
+func (b *builder) ruleRoutes() []route.Route {
+	return rules.Routes(rules.Deps{
+		Store: b.Postgres, MinInterval: b.Config.Rules.MinInterval, CheckURL: b.outbound().CheckURL,
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/internal/app/stores"
+	"github.com/livegraph/livegraph/internal/platform/outbound"
+	"github.com/livegraph/livegraph/internal/services/promstore"
 )
 
 // builder builds the components of a process's roles. A component is a field only if
@@ -17,6 +19,9 @@ type builder struct {
 	serve      func(context.Context, net.Listener) error // set by the part that serves HTTP
 	closers    []func()                                  // called in this order when all components have ended
 	points     *points.Consumer                          // replays pause while it has work
+	intake     *intake                                   // see builder.pointIntake
+	promStore  *promstore.Store                          // see builder.promStorage
+	guard      *outbound.Guard                           // see builder.outbound
 }
 
 // part is a part of a process that is added if it is needed.
@@ -43,6 +48,7 @@ func (b *builder) parts() []part {
 		{"embeddings", has("embeddings"), b.addEmbeddings},
 		{"links", has("embeddings"), b.addLinks},
 		{"audit", has("audit"), b.addAudit},
+		{"rules", has("rules"), b.addRules},
 		{"dead letters", consumes, b.addDeadLetterWatch},
 		{"engine probes", true, b.addEngineProbes},
 		{"garbage collection", true, b.addGCTuner},

@@ -33,14 +33,14 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // roles are the roles that a process can have.
-var roles = []string{"all", "api", "points", "commands", "embeddings", "audit"}
+var roles = []string{"all", "api", "points", "commands", "embeddings", "audit", "rules"}
 
 // Config has all settings of `livegraph serve`. If the address of an engine is empty,
 // its embedded edition is started in DataDir.
 type Config struct {
 	Listen  string   `help:"Address of the API, host:port." default:"127.0.0.1:8080" env:"LIVEGRAPH_LISTEN"`
 	DataDir string   `help:"Directory of all state: embedded engines, first-run.json, the run file." default:"./data" type:"path" env:"LIVEGRAPH_DATA_DIR"`
-	Roles   []string `help:"Roles of this process: all, or any of api, points, commands, embeddings, audit." default:"all" env:"LIVEGRAPH_ROLES"`
+	Roles   []string `help:"Roles of this process: all, or any of api, points, commands, embeddings, audit, rules." default:"all" env:"LIVEGRAPH_ROLES"`
 
 	TLS        TLS        `embed:"" prefix:"tls-"`
 	Kafka      Kafka      `embed:"" prefix:"kafka-"`
@@ -53,6 +53,8 @@ type Config struct {
 	Ingest     Ingest     `embed:"" prefix:"ingest-"`
 	Streams    Streams    `embed:"" prefix:"streams-"`
 	PromQL     PromQL     `embed:"" prefix:"promql-"`
+	Rules      Rules      `embed:"" prefix:"rules-"`
+	Outbound   Outbound   `embed:"" prefix:"outbound-"`
 	Points     Points     `embed:"" prefix:"points-"`
 	Rollups    Rollups    `embed:"" prefix:"rollups-"`
 	Graph      Graph      `embed:"" prefix:"graph-"`
@@ -156,6 +158,29 @@ type PromQL struct {
 func (p *PromQL) validate(invalid func(setting, format string, args ...any)) {
 	if p.MaxTotalSamples < int64(p.MaxSamples) {
 		invalid("promql-max-total-samples", "must be at least promql-max-samples")
+	}
+}
+
+// Rules holds the settings of the evaluation of rules, which role rules does.
+type Rules struct {
+	Interval    time.Duration `help:"Interval of the evaluation of groups without one." default:"1m" env:"LIVEGRAPH_RULES_INTERVAL"`
+	MinInterval time.Duration `help:"Shortest interval that a group may have. Files with a shorter one are refused." default:"5s" env:"LIVEGRAPH_RULES_MIN_INTERVAL"`
+	QueryOffset time.Duration `help:"How long before an evaluation its queries look, of groups without query_offset. It should be as long as points take from their time to their arrival, if rules need the last of them." default:"0s" env:"LIVEGRAPH_RULES_QUERY_OFFSET"`
+	Concurrency int           `help:"Maximum number of groups that this process evaluates at the same time." default:"4" env:"LIVEGRAPH_RULES_CONCURRENCY"`
+}
+
+func (r *Rules) validate(invalid func(setting, format string, args ...any)) {
+	if r.MinInterval < time.Second || r.MinInterval > time.Hour {
+		invalid("rules-min-interval", "must be from 1s to 1h")
+	}
+	if r.Interval < r.MinInterval || r.Interval > 24*time.Hour {
+		invalid("rules-interval", "must be from rules-min-interval to 24h")
+	}
+	if r.QueryOffset < 0 || r.QueryOffset > time.Hour {
+		invalid("rules-query-offset", "must be from 0s to 1h")
+	}
+	if r.Concurrency < 1 || r.Concurrency > 1000 {
+		invalid("rules-concurrency", "must be from 1 to 1000")
 	}
 }
 

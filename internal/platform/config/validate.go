@@ -41,6 +41,8 @@ func (c *Config) Validate() error {
 	c.Kafka.validate(invalid)
 	c.Streams.validate(invalid)
 	c.PromQL.validate(invalid)
+	c.Rules.validate(invalid)
+	c.Outbound.validate(invalid)
 	c.Audit.validate(invalid)
 	c.Metrics.validate(invalid)
 	if t := c.Ingest.LogFullThreshold; t <= 0 || t > 1 {

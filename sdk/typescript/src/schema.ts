@@ -900,6 +900,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/prometheus/api/v1/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List rules
+         * @description Scope `read:livedata`. Lists the groups of rules with their alerts, as the last evaluations left them, a few
+         *     seconds old at most. At most 2,000 alerts are listed.
+         */
+        get: operations["promRules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/prometheus/api/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List active alerts
+         * @description Scope `read:livedata`. Lists the alerts that are pending or fire.
+         */
+        get: operations["promAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/prometheus/api/v1/status/buildinfo": {
         parameters: {
             query?: never;
@@ -1096,6 +1137,95 @@ export interface paths {
          *     deletes again. The source and its series are kept. The count of a series without points is 0.
          */
         delete: operations["deletePoints"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List files of rules
+         * @description Scope `read:livedata`. Sorted by name, without their contents. The state of the rules and their alerts are at
+         *     `/prometheus/api/v1/rules` and `/prometheus/api/v1/alerts`.
+         */
+        get: operations["listRuleFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rules/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the file: 1 to 100 letters, digits, dots, hyphens and underscores, beginning with a letter or a
+                 *     digit.
+                 * @example machines
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a file of rules
+         * @description Scope `read:livedata`. Returns the file with its text, as it was sent.
+         */
+        get: operations["getRuleFile"];
+        /**
+         * Create or replace a file of rules
+         * @description Scopes `read:livedata` and `write:livedata` (both). The body is a file of recording and alerting rules in
+         *     Prometheus' format, at most 256 KiB and 500 rules; a workspace has at most 100 files and 1,000 rules. The rules
+         *     are evaluated from about a second later on, at the interval of their group. Recorded series are written like
+         *     those of remote write. Alerts of rules that stay go on.
+         *
+         *     Templates in labels and annotations may not use `range`, variables and `define`. If the file has errors, nothing
+         *     changes, and `details.problems` lists them with their lines.
+         */
+        put: operations["putRuleFile"];
+        post?: never;
+        /**
+         * Delete a file of rules
+         * @description Scopes `read:livedata` and `write:livedata` (both). Its rules are no longer evaluated from about a second later
+         *     on, and their alerts are resolved. Recorded points stay.
+         */
+        delete: operations["deleteRuleFile"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/alertmanagers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Alertmanagers
+         * @description Scope `admin`. Lists the Alertmanagers to which the alerts of the workspace are sent.
+         */
+        get: operations["getAlertmanagers"];
+        /**
+         * Set Alertmanagers
+         * @description Scope `admin`. Replaces the list. Alerts are sent to `URL/api/v2/alerts`, as Prometheus does: when they begin to
+         *     fire, every minute while they fire, and when they are resolved. Private addresses are refused unless the operator
+         *     allows them (`LIVEGRAPH_OUTBOUND_ALLOWED_NETWORKS`).
+         */
+        put: operations["setAlertmanagers"];
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1370,6 +1500,8 @@ export interface components {
             /** @description Points that were rejected. */
             rejected?: number;
             errors?: components["schemas"]["Rejection"][];
+            /** @description What is wrong with a file of rules. */
+            problems?: components["schemas"]["RuleProblem"][];
             /** @description The conflicts that block an undo or a redo. */
             conflicts?: components["schemas"]["GraphConflict"][];
             /**
@@ -1446,6 +1578,153 @@ export interface components {
                     unit: string;
                 }[];
             };
+        };
+        PrometheusRules: {
+            status: components["schemas"]["PrometheusSuccess"];
+            data: {
+                groups: components["schemas"]["PrometheusRuleGroup"][];
+            };
+        };
+        PrometheusRuleGroup: {
+            name: string;
+            file: string;
+            rules: components["schemas"]["PrometheusRule"][];
+            /** @description In seconds. */
+            interval: number;
+            limit: number;
+            /** @description In seconds. */
+            evaluationTime: number;
+            /** Format: date-time */
+            lastEvaluation: string;
+        };
+        PrometheusRule: {
+            /** @enum {string} */
+            type: "alerting" | "recording";
+            name: string;
+            query: string;
+            labels: components["schemas"]["PrometheusLabels"];
+            /** @enum {string} */
+            health: "ok" | "err" | "unknown";
+            lastError?: string;
+            /** @description In seconds. */
+            evaluationTime: number;
+            /** Format: date-time */
+            lastEvaluation: string;
+            /**
+             * @description Of an alerting rule.
+             * @enum {string}
+             */
+            state?: "unknown" | "inactive" | "pending" | "firing";
+            /** @description Of an alerting rule: for, in seconds. */
+            duration?: number;
+            /** @description Of an alerting rule, in seconds. */
+            keepFiringFor?: number;
+            annotations?: components["schemas"]["PrometheusLabels"];
+            alerts?: components["schemas"]["PrometheusAlert"][] | null;
+        };
+        PrometheusAlerts: {
+            status: components["schemas"]["PrometheusSuccess"];
+            data: {
+                alerts: components["schemas"]["PrometheusAlert"][];
+            };
+        };
+        PrometheusAlert: {
+            labels: components["schemas"]["PrometheusLabels"];
+            annotations: components["schemas"]["PrometheusLabels"];
+            /** @enum {string} */
+            state: "inactive" | "pending" | "firing";
+            /** Format: date-time */
+            activeAt?: string;
+            /** Format: date-time */
+            keepFiringSince?: string;
+            value: string;
+        };
+        /** @description A file of rules, in Prometheus' format. */
+        RuleGroups: {
+            groups: {
+                name: string;
+                /** @description A duration, such as 30s. */
+                interval?: string;
+                /** @description A duration, such as 10s. */
+                query_offset?: string;
+                /** @description Maximum number of alerts or series of a rule; 0: none. */
+                limit?: number;
+                labels?: components["schemas"]["PrometheusLabels"];
+                rules?: {
+                    record?: string;
+                    alert?: string;
+                    expr: string;
+                    /** @description A duration, such as 5m. */
+                    for?: string;
+                    /** @description A duration, such as 5m. */
+                    keep_firing_for?: string;
+                    labels?: components["schemas"]["PrometheusLabels"];
+                    annotations?: components["schemas"]["PrometheusLabels"];
+                }[] | null;
+            }[];
+        };
+        RuleProblem: {
+            /** @description The line of the file, if it is known. */
+            line?: number;
+            reason: string;
+        };
+        RuleFile: {
+            name: string;
+            /** @description Number of groups. */
+            groups: number;
+            /** @description Number of rules. */
+            rules: number;
+            /** @description Rises with each change. */
+            version: number;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        RuleFileList: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["RuleFile"][];
+            meta: components["schemas"]["Meta"];
+            requestId: components["schemas"]["RequestId"];
+        };
+        RuleFileAnswer: {
+            success: components["schemas"]["Succeeded"];
+            data: {
+                name: string;
+                groups: number;
+                rules: number;
+                version: number;
+                /** Format: date-time */
+                createdAt: string;
+                /** Format: date-time */
+                updatedAt: string;
+                /** @description The text of the file, as it was sent. */
+                content: string;
+            };
+            requestId: components["schemas"]["RequestId"];
+        };
+        PutRuleFileAnswer: {
+            success: components["schemas"]["Succeeded"];
+            /** @description With `dryRun` without version and times. */
+            data: {
+                name: string;
+                groups: number;
+                rules: number;
+                version?: number;
+                /** Format: date-time */
+                createdAt?: string;
+                /** Format: date-time */
+                updatedAt?: string;
+            };
+            requestId: components["schemas"]["RequestId"];
+        };
+        Alertmanagers: {
+            urls: string[];
+        };
+        AlertmanagersAnswer: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Alertmanagers"];
+            requestId: components["schemas"]["RequestId"];
         };
         PrometheusBuildInfo: {
             status: components["schemas"]["PrometheusSuccess"];
@@ -5670,6 +5949,97 @@ export interface operations {
             503: components["responses"]["PrometheusRetry"];
         };
     };
+    promRules: {
+        parameters: {
+            query?: {
+                /** @description Only rules of this type. */
+                type?: "alert" | "record";
+                /** @description Only rules with these names. */
+                "rule_name[]"?: string[];
+                /** @description Only groups with these names. */
+                "rule_group[]"?: string[];
+                /** @description Only groups of these files. */
+                "file[]"?: string[];
+                /** @description Only rules whose labels match one of these selectors. */
+                "match[]"?: string[];
+                /** @description Leave out the alerts. */
+                exclude_alerts?: boolean;
+            };
+            header?: {
+                /** @description The workspace. It may be left out if the key has one workspace. */
+                "x-workspace-id"?: components["parameters"]["PrometheusWorkspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The groups. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PrometheusRules"];
+                };
+            };
+            400: components["responses"]["PrometheusError"];
+            401: components["responses"]["PrometheusUnauthorized"];
+            403: components["responses"]["PrometheusError"];
+            413: components["responses"]["PrometheusError"];
+            422: components["responses"]["PrometheusError"];
+            429: components["responses"]["PrometheusRetry"];
+            500: components["responses"]["PrometheusError"];
+            502: components["responses"]["PrometheusRetry"];
+            503: components["responses"]["PrometheusRetry"];
+        };
+    };
+    promAlerts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace. It may be left out if the key has one workspace. */
+                "x-workspace-id"?: components["parameters"]["PrometheusWorkspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The alerts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PrometheusAlerts"];
+                };
+            };
+            400: components["responses"]["PrometheusError"];
+            401: components["responses"]["PrometheusUnauthorized"];
+            403: components["responses"]["PrometheusError"];
+            413: components["responses"]["PrometheusError"];
+            422: components["responses"]["PrometheusError"];
+            429: components["responses"]["PrometheusRetry"];
+            500: components["responses"]["PrometheusError"];
+            502: components["responses"]["PrometheusRetry"];
+            503: components["responses"]["PrometheusRetry"];
+        };
+    };
     promBuildInfo: {
         parameters: {
             query?: never;
@@ -6197,6 +6567,322 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    listRuleFiles: {
+        parameters: {
+            query?: {
+                /** @description Items per page. A value over 100 is clamped to 100. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Items to skip. */
+                offset?: components["parameters"]["Offset"];
+            };
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of files. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleFileList"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    getRuleFile: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+                /** @description Entity tags that the caller has. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description The name of the file: 1 to 100 letters, digits, dots, hyphens and underscores, beginning with a letter or a
+                 *     digit.
+                 * @example machines
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleFileAnswer"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    putRuleFile: {
+        parameters: {
+            query?: {
+                /** @description Check the file only. */
+                dryRun?: boolean;
+            };
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path: {
+                /**
+                 * @description The name of the file: 1 to 100 letters, digits, dots, hyphens and underscores, beginning with a letter or a
+                 *     digit.
+                 * @example machines
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example groups:
+                 *       - name: machines
+                 *         interval: 30s
+                 *         rules:
+                 *           - record: source:temperature:avg5m
+                 *             expr: avg_over_time(temperature[5m])
+                 *           - alert: Hot
+                 *             expr: source:temperature:avg5m > 80
+                 *             for: 2m
+                 *             labels: { severity: page }
+                 *             annotations: { summary: "{{ $labels.source }} is at {{ $value | humanize }} °C" }
+                 */
+                "application/yaml": string;
+                "application/json": components["schemas"]["RuleGroups"];
+            };
+        };
+        responses: {
+            /** @description The file was replaced, or checked. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PutRuleFileAnswer"];
+                };
+            };
+            /** @description The file was created. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PutRuleFileAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    deleteRuleFile: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path: {
+                /**
+                 * @description The name of the file: 1 to 100 letters, digits, dots, hyphens and underscores, beginning with a letter or a
+                 *     digit.
+                 * @example machines
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    getAlertmanagers: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The Alertmanagers. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertmanagersAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    setAlertmanagers: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "urls": [
+                 *         "https://alerts.example.com"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Alertmanagers"];
+            };
+        };
+        responses: {
+            /** @description The Alertmanagers. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertmanagersAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             502: components["responses"]["BadGateway"];

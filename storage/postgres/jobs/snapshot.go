@@ -25,7 +25,7 @@ import (
 var excludedTables = []string{
 	"goose_db_version", postgres.RestoreMarkerTable,
 	"leases", "route_leases", "operator_sessions", "auth_changes", "watermarks", "command_offsets", "log_marks",
-	"search_indexes", "reindex_requests", "workspace_reindexes", "embedding_nodes", "embedding_progress",
+	"search_indexes", "reindex_requests", "workspace_reindexes", "embedding_nodes", "embedding_progress", "rule_states",
 }
 
 // Table is a table of a backup. Columns does not include generated columns.

@@ -39,6 +39,7 @@ func workspaceTables() []workspaceTable {
 		{"lexical_champions", "term, node_id"}, {"lexical_champion_lists", "term"},
 		{"lexical_postings", "term, node_id"}, {"lexical_terms", "term"}, {"lexical_nodes", "node_id"},
 		{"lexical_workspaces", ""}, {"link_keys", "key"}, {"link_nodes", "node_id"}, {"link_names", "key, node_id"},
+		{"rule_files", ""}, {"rule_states", ""}, {"firing_alerts", "file, rule_group, fingerprint"}, {"alertmanagers", ""},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/alerting"
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
@@ -28,6 +29,8 @@ type (
 	Texts = textindex.Store
 	// Jobs is the store of background work.
 	Jobs = jobs.Store
+	// Alerting is the store of rules and alerts.
+	Alerting = alerting.Store
 )
 
 // DB is a database with all stores on it. They share its connections.
@@ -39,6 +42,7 @@ type DB struct {
 	*Graph
 	*Texts
 	*Jobs
+	*Alerting
 }
 
 // Open opens a database with all stores on it. See postgres.Open.
@@ -55,5 +59,6 @@ func FromDB(db *postgres.DB) *DB {
 	return &DB{
 		DB: db, Access: access.New(db), Registry: registry.New(db), GraphRead: graphread.New(db),
 		Graph: graphstore.New(db), Texts: textindex.New(db), Jobs: jobs.New(db),
+		Alerting: alerting.New(db),
 	}
 }

@@ -90,7 +90,7 @@ postgres.maxConnections and 4 for keys, and one of role commands 12 more.
 {{- end -}}
 
 {{- define "livegraph.roles" -}}
-api points commands embeddings audit
+api points commands embeddings audit rules
 {{- end -}}
 
 {{/* The image of a role. Takes (list context tag). */}}

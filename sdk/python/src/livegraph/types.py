@@ -53,6 +53,14 @@ class PrometheusResult(TypedDict):
     data: PrometheusResultData
 
 
+class RuleProblem(TypedDict):
+    line: NotRequired[int]
+    """
+    The line of the file, if it is known.
+    """
+    reason: str
+
+
 Scope: TypeAlias = Literal[
     "read:nodes", "write:nodes", "read:edges", "write:edges", "read:livedata", "write:livedata", "admin"
 ]
@@ -1042,6 +1050,10 @@ class ErrorDetails(TypedDict):
     Points that were rejected.
     """
     errors: NotRequired[list[Rejection]]
+    problems: NotRequired[list[RuleProblem]]
+    """
+    What is wrong with a file of rules.
+    """
     conflicts: NotRequired[list[GraphConflict]]
     """
     The conflicts that block an undo or a redo.

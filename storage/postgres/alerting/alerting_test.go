@@ -1,0 +1,150 @@
+package alerting_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/alerting"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/test/testenv"
+)
+
+func open(t *testing.T) (*stores.DB, uuid.UUID) {
+	t.Helper()
+	db, err := stores.Open(t.Context(), testenv.MigratedPostgres(t), 8)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "w", Plan: access.PlanPro, Mode: "live"})
+	require.NoError(t, err)
+	return db, w.ID
+}
+
+func alert(fingerprint uint64) alerting.Alert {
+	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	return alerting.Alert{
+		File: "f", Group: "g", Fingerprint: fingerprint, Labels: map[string]string{"alertname": "A"},
+		Annotations: map[string]string{"summary": "s"}, Value: 2.5, ActiveAt: at, FiredAt: at.Add(time.Minute),
+	}
+}
+
+// Two processes may record the same change when a lease moves. One of them notifies.
+func TestEachChangeOfAnAlertIsNotifiedOnce(t *testing.T) {
+	t.Parallel()
+	db, workspace := open(t)
+	var fired, resolved atomic.Int64
+	record := func(f, r []alerting.Alert) {
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				err := db.RecordAlerts(context.Background(), workspace, f, r,
+					func(_ context.Context, _ pgx.Tx, f, r []alerting.Alert) error {
+						fired.Add(int64(len(f)))
+						resolved.Add(int64(len(r)))
+						return nil
+					})
+				require.NoError(t, err)
+			})
+		}
+		all.Wait()
+	}
+	// A fingerprint uses all 64 bits.
+	alerts := []alerting.Alert{alert(1), alert(1<<64 - 1)}
+	record(alerts, nil)
+	require.EqualValues(t, 2, fired.Load())
+	found, err := db.FiringAlerts(t.Context(), workspace)
+	require.NoError(t, err)
+	require.ElementsMatch(t, alerts, found)
+	record(nil, alerts[:1])
+	require.EqualValues(t, 1, resolved.Load())
+	found, err = db.FiringAlerts(t.Context(), workspace)
+	require.NoError(t, err)
+	require.Equal(t, alerts[1:], found)
+	require.EqualValues(t, 2, fired.Load())
+}
+
+func TestAChangeIsNotRecordedIfItsNotificationIsNot(t *testing.T) {
+	t.Parallel()
+	db, workspace := open(t)
+	failure := errors.New("no")
+	err := db.RecordAlerts(t.Context(), workspace, []alerting.Alert{alert(1)}, nil,
+		func(context.Context, pgx.Tx, []alerting.Alert, []alerting.Alert) error { return failure })
+	require.ErrorIs(t, err, failure)
+	found, err := db.FiringAlerts(t.Context(), workspace)
+	require.NoError(t, err)
+	require.Empty(t, found)
+}
+
+func TestTheRevisionDiffersAfterEachChange(t *testing.T) {
+	t.Parallel()
+	db, workspace := open(t)
+	seen := map[alerting.Revision]bool{}
+	changed := func() {
+		t.Helper()
+		all, err := db.RuleRevisions(t.Context())
+		require.NoError(t, err)
+		require.False(t, seen[all[workspace]])
+		seen[all[workspace]] = true
+	}
+	put := func(name, content string) {
+		_, _, err := db.PutRuleFile(t.Context(), workspace, &alerting.RuleFile{Name: name, Content: content})
+		require.NoError(t, err)
+		changed()
+	}
+	put("a", "1")
+	put("b", "1")
+	put("a", "2")
+	require.NoError(t, db.DeleteRuleFile(t.Context(), workspace, "b"))
+	changed()
+	put("b", "1")
+}
+
+// The process that evaluates rules has to see a workspace until nothing is left of its rules.
+func TestAWorkspaceIsListedUntilNothingIsLeftOfItsRules(t *testing.T) {
+	t.Parallel()
+	db, workspace := open(t)
+	listed := func() bool {
+		all, err := db.RuleRevisions(t.Context())
+		require.NoError(t, err)
+		_, ok := all[workspace]
+		return ok
+	}
+	require.False(t, listed())
+	none := func(context.Context, pgx.Tx, []alerting.Alert, []alerting.Alert) error { return nil }
+	require.NoError(t, db.RecordAlerts(t.Context(), workspace, []alerting.Alert{alert(1)}, nil, none))
+	require.True(t, listed())
+	require.NoError(t, db.SaveRuleState(t.Context(), workspace, []byte("[]")))
+	require.NoError(t, db.RecordAlerts(t.Context(), workspace, nil, []alerting.Alert{alert(1)}, none))
+	require.True(t, listed())
+	require.NoError(t, db.SaveRuleState(t.Context(), workspace, nil))
+	require.False(t, listed())
+	state, err := db.RuleState(t.Context(), workspace)
+	require.NoError(t, err)
+	require.Nil(t, state)
+}
+
+func TestADeletedWorkspaceGetsNoRules(t *testing.T) {
+	t.Parallel()
+	db, workspace := open(t)
+	_, _, err := db.PutRuleFile(t.Context(), workspace, &alerting.RuleFile{Name: "a", Content: "1"})
+	require.NoError(t, err)
+	require.NoError(t, db.DeleteWorkspace(t.Context(), workspace, "test"))
+	all, err := db.RuleRevisions(t.Context())
+	require.NoError(t, err)
+	require.NotContains(t, all, workspace)
+	_, _, err = db.PutRuleFile(t.Context(), workspace, &alerting.RuleFile{Name: "b", Content: "1"})
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+	require.NoError(t, db.SaveRuleState(t.Context(), workspace, []byte("[]")))
+	state, err := db.RuleState(t.Context(), workspace)
+	require.NoError(t, err)
+	require.Nil(t, state)
+}
