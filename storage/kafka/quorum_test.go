@@ -55,7 +55,8 @@ func TestTopicsOfThreeBrokersAreCreatedSafelyAndChecked(t *testing.T) {
 
 	enabled := "true"
 	_, err = q.Admin.AlterTopicConfigs(
-		ctx, []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "unclean.leader.election.enable", Value: &enabled}}, "graph.events",
+		ctx, []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "unclean.leader.election.enable", Value: &enabled}},
+		"graph.events",
 	)
 	require.NoError(t, err)
 	killed := q.Leader(t, "audit", 0)

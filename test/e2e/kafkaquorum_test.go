@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -28,19 +27,6 @@ const (
 
 // livegraphTopics are the topics whose records must not be lost.
 var livegraphTopics = []string{"points", "graph.commands", "graph.events", "audit"}
-
-// brokerOutage is how long a broker does not respond: the variable LIVEGRAPH_TEST_BROKER_OUTAGE, such as
-// 5m, or 20 seconds.
-func brokerOutage(t *testing.T) time.Duration {
-	t.Helper()
-	text := os.Getenv("LIVEGRAPH_TEST_BROKER_OUTAGE")
-	if text == "" {
-		return 20 * time.Second
-	}
-	outage, err := time.ParseDuration(text)
-	require.NoError(t, err)
-	return outage
-}
 
 // TestNothingIsLostWhenBrokersFail sends points and commands while brokers of a cluster of three fail: the
 // leader of a partition is killed and starts again, a broker hangs, a broker is replaced by a fourth one,
@@ -71,7 +57,7 @@ func TestNothingIsLostWhenBrokersFail(t *testing.T) {
 	t.Log("the leader of another partition hangs")
 	hangs := brokers.Leader(t, "graph.commands", 0)
 	brokers.Pause(t, hangs)
-	resumed := time.Now().Add(brokerOutage(t))
+	resumed := time.Now().Add(testenv.BrokerOutage(t))
 	load.requireProgress("while a broker hangs")
 	for time.Now().Before(resumed) {
 		load.awaitProgress("while a broker hangs")
