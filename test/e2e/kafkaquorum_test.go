@@ -98,9 +98,12 @@ func (s *server) requireSafeTopics(t *testing.T, brokers *testenv.KafkaQuorum) {
 	brokers.AwaitInSync(t, livegraphTopics...)
 	env := s.Env
 	s.Env = nil // the doctor reads the addresses from the run file
-	found := s.finding("topics")
+	var found doctor.Result
+	require.Eventually(t, func() bool {
+		found = s.finding("topics")
+		return found.Status == doctor.OK
+	}, recoveryTimeout, time.Second, "%+v", &found)
 	s.Env = env
-	require.Equal(t, doctor.OK, found.Status, found.Detail)
 	require.Equal(t, "8 topics, replication factor 3, min.insync.replicas 2", found.Detail)
 }
 
@@ -235,7 +238,7 @@ func (l *quorumLoad) requireEverythingOnce() {
 func (s *server) requireRefusedWithoutQuorum(source string) {
 	t := s.t
 	t.Helper()
-	const limit = 15 * time.Second // the produce timeout is 5 s
+	const limit = 30 * time.Second // the produce timeout is 5 s
 	command := []byte(`{"type":"CREATE_NODE","payload":{"name":"n","entityType":"object"}}`)
 	for path, body := range map[string][]byte{
 		"/api/live-data/ingest": batch{100_000}.body(source), "/api/commands/execute": command,

@@ -18,6 +18,9 @@ import (
 // kafkaMembers is the number of brokers of a KafkaQuorum.
 const kafkaMembers = 3
 
+// quorumTimeout bounds the wait for a change of the cluster.
+const quorumTimeout = 2 * time.Minute
+
 // KafkaQuorum is three brokers of Apache Kafka only for one test, which may kill and suspend them. Topics
 // have three replicas by default.
 type KafkaQuorum struct {
@@ -99,14 +102,14 @@ func (q *KafkaQuorum) AwaitLeader(t testing.TB, topic string, partition, other i
 	require.Eventually(t, func() bool {
 		id = q.Leader(t, topic, partition)
 		return id >= 0 && id != other
-	}, readyTimeout, 100*time.Millisecond, "partition %d of %s has no other leader than %d", partition, topic, other)
+	}, quorumTimeout, 100*time.Millisecond, "partition %d of %s has no other leader than %d", partition, topic, other)
 	return id
 }
 
 // AwaitReplicas waits until a partition has a number of in-sync replicas.
 func (q *KafkaQuorum) AwaitReplicas(t testing.TB, topic string, partition int32, inSync int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(q.partition(t, topic, partition).ISR) == inSync }, readyTimeout,
+	require.Eventually(t, func() bool { return len(q.partition(t, topic, partition).ISR) == inSync }, quorumTimeout,
 		100*time.Millisecond, "partition %d of %s does not have %d in-sync replicas", partition, topic, inSync)
 }
 
@@ -114,7 +117,7 @@ func (q *KafkaQuorum) AwaitReplicas(t testing.TB, topic string, partition int32,
 // other one has the records.
 func (q *KafkaQuorum) Move(t testing.TB, from, to int32, topics ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), quorumTimeout)
 	defer cancel()
 	meta, err := q.Admin.Metadata(ctx, topics...)
 	require.NoError(t, err)
@@ -144,7 +147,7 @@ func (q *KafkaQuorum) Move(t testing.TB, from, to int32, topics ...string) {
 			}
 		}
 		return true
-	}, readyTimeout, 100*time.Millisecond, "the partitions do not move from broker %d to %d", from, to)
+	}, quorumTimeout, 100*time.Millisecond, "the partitions do not move from broker %d to %d", from, to)
 }
 
 // AwaitInSync waits until all replicas of topics are in sync.
@@ -165,5 +168,5 @@ func (q *KafkaQuorum) AwaitInSync(t testing.TB, topics ...string) {
 			}
 		}
 		return true
-	}, readyTimeout, 100*time.Millisecond, "replicas of %v are not in sync", topics)
+	}, quorumTimeout, 100*time.Millisecond, "replicas of %v are not in sync", topics)
 }

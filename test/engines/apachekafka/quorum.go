@@ -125,7 +125,7 @@ func (q *Quorum) Add(ctx context.Context) (int32, error) {
 func (q *Quorum) Stop(ctx context.Context) error {
 	var group errgroup.Group
 	for _, b := range q.Members {
-		if b != nil && b.PID() != 0 {
+		if b != nil {
 			group.Go(func() error { return b.Kill(ctx) })
 		}
 	}
