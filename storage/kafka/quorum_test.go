@@ -29,20 +29,9 @@ func TestTopicsOfThreeBrokersAreCreatedSafelyAndChecked(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	require.NoError(t, c.EnsureTopics(ctx, graphSettings(2)))
-	findings := func() map[string][]string {
-		t.Helper()
-		report, err := kafka.CheckTopics(ctx, q.Admin, "")
-		require.NoError(t, err)
-		found := map[string][]string{}
-		for _, f := range report.Findings {
-			require.NotEmpty(t, f.Advice)
-			found[f.Detail] = f.Topics
-		}
-		return found
-	}
 	const (
 		incomplete = "partitions lack in-sync replicas"
 		offline    = "partitions without a leader accept and return no records"
@@ -50,8 +39,18 @@ func TestTopicsOfThreeBrokersAreCreatedSafelyAndChecked(t *testing.T) {
 		unclean    = "unclean.leader.election.enable=true: a replica without the last records may become leader, and they " +
 			"are lost"
 	)
+	findings := func() (map[string][]string, error) {
+		report, err := kafka.CheckTopics(ctx, q.Admin, "")
+		found := map[string][]string{}
+		for _, f := range report.Findings {
+			found[f.Detail] = f.Topics
+		}
+		return found, err
+	}
 	q.AwaitInSync(t, "points", "points.dlq", "graph.commands", "graph.events")
-	require.Equal(t, map[string][]string{oneReplica: {"audit"}}, findings(), "topics with three replicas are safe")
+	found, err := findings()
+	require.NoError(t, err)
+	require.Equal(t, map[string][]string{oneReplica: {"audit"}}, found, "topics with three replicas are safe")
 
 	enabled := "true"
 	_, err = q.Admin.AlterTopicConfigs(
@@ -62,16 +61,41 @@ func TestTopicsOfThreeBrokersAreCreatedSafelyAndChecked(t *testing.T) {
 	killed := q.Leader(t, "audit", 0)
 	q.Kill(t, killed)
 	require.Eventually(t, func() bool {
-		found := findings()
-		return slices.Equal(found[offline], []string{"audit"}) && slices.Contains(found[incomplete], "points") &&
-			slices.Equal(found[unclean], []string{"graph.events"}) && slices.Equal(found[oneReplica], []string{"audit"})
+		found, err := findings()
+		return err == nil && slices.Contains(found[incomplete], "points") &&
+			slices.Equal(found[offline], []string{"audit"}) && slices.Equal(found[oneReplica], []string{"audit"}) &&
+			slices.Equal(found[unclean], []string{"graph.events"})
 	}, time.Minute, 100*time.Millisecond, "the broker that is missing and the setting are found")
 	_, err = c.ProducePoints(ctx, "req", []pointblock.Message{message(0, "a"), message(1, "b")})
 	require.NoError(t, err, "two brokers accept records")
 
 	q.Start(t, killed)
 	require.Eventually(t, func() bool {
-		found := findings()
-		return found[offline] == nil && found[incomplete] == nil
+		found, err := findings()
+		return err == nil && found[offline] == nil && found[incomplete] == nil
 	}, time.Minute, 100*time.Millisecond)
+	requireDefaultOfBrokers(t, q)
+}
+
+// requireDefaultOfBrokers requires that new topics have the min.insync.replicas of the brokers if that is
+// higher than 2.
+func requireDefaultOfBrokers(t *testing.T, q *testenv.KafkaQuorum) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	three := "3"
+	_, err := q.Admin.AlterBrokerConfigs(
+		ctx, []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "min.insync.replicas", Value: &three}},
+	)
+	require.NoError(t, err)
+	c, err := kafka.Open(ctx, kafka.Options{
+		Brokers: q.Brokers(), TopicPrefix: "strict-", BufferedBytes: 1 << 20, Log: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	require.NoError(t, c.EnsureTopics(ctx, graphSettings(1)))
+	require.Eventually(t, func() bool {
+		report, err := kafka.CheckTopics(ctx, q.Admin, "strict-")
+		return err == nil && report.MinInsync == 3
+	}, time.Minute, 100*time.Millisecond, "it is not lowered")
 }
