@@ -229,8 +229,8 @@ func (l *quorumLoad) requireEverythingOnce() {
 	l.events.compareAnswers(t, l.graph.answered())
 	compareGraphs(t, l.events.fold(), listGraph(l.s))
 	require.Empty(t, l.failures, "answers that are no success and not retryable")
-	t.Logf("%d points and %d commands were acknowledged, %d requests refused", total*pointsInBatch,
-		len(l.graph.answered()), l.refused.Load())
+	t.Logf("%d points and %d commands were acknowledged, %d requests refused; Kafka was unavailable %d times",
+		total*pointsInBatch, len(l.graph.answered()), l.refused.Load(), l.s.CountLogLines("Kafka is unavailable"))
 }
 
 // requireRefusedWithoutQuorum requires that a write is refused with 503 while two of three brokers are
