@@ -181,7 +181,7 @@ func (c *Client) measureSizes(ctx context.Context, t *topic) {
 	}
 	for _, topic := range topics {
 		for _, have := range topic.Configs {
-			if have.Key == "retention.bytes" {
+			if have.Key == settingRetentionBytes {
 				t.fill.setRetention(have.MaybeValue())
 			}
 		}

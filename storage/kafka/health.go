@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Settings of the monitoring of the brokers.
@@ -13,6 +15,8 @@ const (
 	pingInterval    = 250 * time.Millisecond
 	pingDialTimeout = 500 * time.Millisecond
 	pingTimeout     = 2 * time.Second
+	// pingWait is the time for the first response to a ping, after which all brokers are asked.
+	pingWait = 300 * time.Millisecond
 	// maxSilence is the time without a response after which the brokers are unavailable.
 	maxSilence = time.Second
 )
@@ -102,19 +106,53 @@ func (c *Client) watchBrokers() {
 	}
 }
 
-// ping sends a request to any broker. It retries once, because the first failure may only mean that
-// an idle connection was closed.
 func (c *Client) ping() error {
 	ctx, cancel := context.WithTimeout(c.ctx, pingTimeout)
 	defer cancel()
+	return c.Ping(ctx)
+}
+
+// Ping sends a request to the brokers in order, until one responds, and returns an error if none does.
+// If this takes long, it asks all brokers at once: one that hangs does not make the others unavailable.
+// It does not wait for that broker: franz-go returns from a request in flight only after its timeout.
+func (c *Client) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	inOrder := make(chan error, 1)
+	c.tasks.Go(func() { inOrder <- c.pingInOrder(ctx) })
+	select {
+	case err := <-inOrder:
+		return err
+	case <-time.After(pingWait):
+	}
+	brokers := append(c.adminKgo.DiscoveredBrokers(), c.adminKgo.SeedBrokers()...)
+	each := make(chan error, len(brokers))
+	for _, broker := range brokers {
+		c.tasks.Go(func() {
+			_, err := broker.Request(ctx, kmsg.NewPtrApiVersionsRequest())
+			each <- err
+		})
+	}
+	for range brokers {
+		select {
+		case err := <-inOrder:
+			return err
+		case err := <-each:
+			if err == nil {
+				return nil
+			}
+		}
+	}
+	return <-inOrder
+}
+
+// pingInOrder retries once, because the first failure may only mean that an idle connection was closed.
+func (c *Client) pingInOrder(ctx context.Context) error {
 	if err := c.adminKgo.Ping(ctx); err == nil || ctx.Err() != nil {
 		return err
 	}
 	return c.adminKgo.Ping(ctx)
 }
-
-// Ping sends a request to any broker and returns an error if none responds.
-func (c *Client) Ping(ctx context.Context) error { return c.adminKgo.Ping(ctx) }
 
 // setDown records whether the brokers are unavailable and logs changes.
 func (c *Client) setDown(down bool, cause error) {

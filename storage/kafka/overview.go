@@ -162,7 +162,7 @@ func (c *Client) addSizes(ctx context.Context, overviews []Overview, all kadm.To
 		o := &overviews[i]
 		for _, topic := range configs {
 			for _, setting := range topic.Configs {
-				if topic.Name == o.Name && setting.Key == "retention.bytes" {
+				if topic.Name == o.Name && setting.Key == settingRetentionBytes {
 					if n, err := strconv.ParseInt(setting.MaybeValue(), 10, 64); err == nil {
 						o.RetentionBytes = n
 					}

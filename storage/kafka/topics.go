@@ -1,11 +1,9 @@
 package kafka
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -40,8 +38,11 @@ type TopicSettings struct {
 	// and the initial partition count of graph.events and audit. 0: these topics are not created.
 	CommandsPartitions int32
 
-	Replication    int16 // -1: the broker's default
-	RetentionBytes int64 // maximum bytes of each partition; TrimBefore removes records by age
+	Replication int16 // -1: the brokers' default
+	// MinInsyncReplicas is min.insync.replicas. 0: 2 if a topic has at least three replicas, otherwise
+	// the brokers' default; -1: the brokers' default.
+	MinInsyncReplicas int16
+	RetentionBytes    int64 // maximum bytes of each partition; TrimBefore removes records by age
 
 	segmentBytes int64 // segment size; 0: derived from RetentionBytes
 }
@@ -55,9 +56,9 @@ func (s *TopicSettings) partitions(t *topic) int32 {
 }
 
 // EnsureTopics creates missing Livegraph topics and their dead-letter topics, and starts monitoring
-// them. It waits for the brokers until ctx is done. Existing topics are not changed; differing
-// settings are logged. If the partition count of graph.commands is not the configured one, the error
-// is fault.Invalid.
+// them. It waits for the brokers until ctx is done. Existing topics are not changed; what CheckTopics
+// finds is logged. If the partition count of graph.commands is not the configured one, or topics would
+// accept no record, the error is fault.Invalid.
 func (c *Client) EnsureTopics(ctx context.Context, s TopicSettings) error {
 	var topics []*topic
 	for _, t := range c.topics {
@@ -87,8 +88,9 @@ func (c *Client) EnsureTopics(ctx context.Context, s TopicSettings) error {
 		return err
 	}
 	for _, t := range topics {
-		c.compareConfigs(ctx, t, t.configs(s))
+		c.compareRetention(ctx, t, s.RetentionBytes)
 	}
+	c.logFindings(ctx)
 	c.watchOnce.Do(func() { c.tasks.Go(c.watchTopics) })
 	return nil
 }
@@ -122,11 +124,11 @@ func topicConfig(s TopicSettings, maxBytes int) map[string]string {
 		segment = min(max(s.RetentionBytes/segmentsPerRetention, minSegmentBytes, int64(maxBytes)), maxSegmentBytes)
 	}
 	return map[string]string{
-		"cleanup.policy":    "delete",
-		"retention.ms":      "-1",
-		"retention.bytes":   strconv.FormatInt(s.RetentionBytes, 10),
-		"segment.bytes":     strconv.FormatInt(segment, 10),
-		"max.message.bytes": strconv.Itoa(maxBytes),
+		settingCleanup:        "delete",
+		settingRetention:      "-1",
+		settingRetentionBytes: strconv.FormatInt(s.RetentionBytes, 10),
+		"segment.bytes":       strconv.FormatInt(segment, 10),
+		settingMaxMessage:     strconv.Itoa(maxBytes),
 	}
 }
 
@@ -165,35 +167,6 @@ func (c *Client) retry(ctx context.Context, what string, try func(context.Contex
 			c.log.Warn("Kafka does not answer yet", "error", err, "advice", Advice(err))
 		}
 	}
-}
-
-// createMissing creates a topic and its dead-letter topic if they do not exist.
-func (c *Client) createMissing(ctx context.Context, s TopicSettings, t *topic) error {
-	have, err := c.admin.Metadata(ctx, t.name, t.deadLetterTopic())
-	if err != nil {
-		return fmt.Errorf("listing topics: %w", err)
-	}
-	if c.opts.BatchesInMemory {
-		s.segmentBytes = inMemorySegmentBytes
-	}
-	configs := t.configs(s)
-	for _, name := range []string{t.name, t.deadLetterTopic()} {
-		if have.Topics.Has(name) {
-			continue
-		}
-		settings := map[string]*string{}
-		for key, value := range configs[name] {
-			settings[key] = &value
-		}
-		_, err := c.admin.CreateTopic(ctx, s.partitions(t), s.Replication, settings, name)
-		switch {
-		case err == nil:
-			c.log.Info("topic created", "topic", name, "partitions", s.partitions(t), "retentionBytes", s.RetentionBytes)
-		case !errors.Is(err, kerr.TopicAlreadyExists): // another process has just created it
-			return fmt.Errorf("creating topic %s: %w", name, err)
-		}
-	}
-	return nil
 }
 
 // describe reads the state of a topic from the brokers.
@@ -304,8 +277,9 @@ func (c *Client) pollTopic(t *topic) (gone bool) {
 	return false
 }
 
-// compareConfigs logs settings of existing topics that differ from those of a new topic.
-func (c *Client) compareConfigs(ctx context.Context, t *topic, want map[string]map[string]string) {
+// compareRetention logs topics with another retention.bytes than configured, and sets that of the
+// topic's fill.
+func (c *Client) compareRetention(ctx context.Context, t *topic, configured int64) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
 	described, err := c.admin.DescribeTopicConfigs(ctx, t.name, t.deadLetterTopic())
@@ -314,16 +288,31 @@ func (c *Client) compareConfigs(ctx context.Context, t *topic, want map[string]m
 		return
 	}
 	for _, d := range described {
-		slices.SortFunc(d.Configs, func(a, b kadm.Config) int { return cmp.Compare(a.Key, b.Key) })
 		for _, have := range d.Configs {
-			expected, ours := want[d.Name][have.Key]
-			if ours && have.MaybeValue() != expected && have.Key != "segment.bytes" { // derived from other settings
-				c.log.Warn("an existing topic has another setting than configured; it is not changed",
-					"topic", d.Name, "setting", have.Key, "has", have.MaybeValue(), "configured", expected)
+			if have.Key != settingRetentionBytes {
+				continue
 			}
-			if have.Key == "retention.bytes" && d.Name == t.name {
+			if have.MaybeValue() != strconv.FormatInt(configured, 10) {
+				c.log.Warn("an existing topic has another setting than configured; it is not changed",
+					"topic", d.Name, "setting", have.Key, "has", have.MaybeValue(), "configured", configured)
+			}
+			if d.Name == t.name {
 				t.fill.setRetention(have.MaybeValue())
 			}
 		}
+	}
+}
+
+// logFindings logs a warning for each finding about the topics.
+func (c *Client) logFindings(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	report, err := CheckTopics(ctx, c.admin, c.opts.TopicPrefix)
+	if err != nil {
+		c.log.Warn("the topics cannot be checked", "error", err)
+		return
+	}
+	for _, f := range report.Findings {
+		c.log.Warn(f.Detail, "topics", f.Topics, "advice", f.Advice)
 	}
 }

@@ -106,6 +106,19 @@ type graphLoad struct {
 	t       *target
 	http    *http.Client
 	created atomic.Int64
+	tenants []graphTenant // whose commands are sent in turn; empty: the workspace of the first run
+	sent    atomic.Int64
+}
+
+// graphTenant is a workspace with a key.
+type graphTenant struct{ workspace, key string }
+
+// tenant returns the workspace of the next request.
+func (g *graphLoad) tenant() graphTenant {
+	if len(g.tenants) == 0 {
+		return graphTenant{workspace: g.t.First.WorkspaceID, key: g.t.First.AdminKey}
+	}
+	return g.tenants[int(g.sent.Add(1))%len(g.tenants)]
 }
 
 // graphResult is the result of a run.
@@ -162,8 +175,9 @@ func (g *graphLoad) post(path, body string) error {
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Authorization", "Bearer "+g.t.First.AdminKey)
-	request.Header.Set("X-Workspace-Id", g.t.First.WorkspaceID)
+	tenant := g.tenant()
+	request.Header.Set("Authorization", "Bearer "+tenant.key)
+	request.Header.Set("X-Workspace-Id", tenant.workspace)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Prefer", "wait=30") // for the deletion of many edges
 	response, err := g.http.Do(request)

@@ -69,6 +69,7 @@ type commandResult struct {
 type graphLoad struct {
 	s       *server
 	keys    []string
+	clients int // that send concurrently
 	seed    uint64
 	stopped atomic.Bool
 	work    sync.WaitGroup
@@ -83,7 +84,7 @@ type graphLoad struct {
 }
 
 func newGraphLoad(s *server, seed uint64) *graphLoad {
-	f := &graphLoad{s: s, seed: seed}
+	f := &graphLoad{s: s, seed: seed, clients: graphClients}
 	for actor := range graphActors {
 		var key struct{ Key string }
 		output := s.CLI("keys", "create", "--workspace", s.First.WorkspaceID, "--name", fmt.Sprintf("actor %d", actor),
@@ -95,7 +96,7 @@ func newGraphLoad(s *server, seed uint64) *graphLoad {
 }
 
 func (f *graphLoad) start() {
-	for client := range graphClients {
+	for client := range f.clients {
 		f.work.Go(func() {
 			random := rand.New(rand.NewPCG(f.seed, uint64(client)))
 			key := f.keys[client%len(f.keys)]

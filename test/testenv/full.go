@@ -3,11 +3,18 @@ package testenv
 import (
 	"os"
 	"testing"
+	"time"
 )
 
 // suite is the environment variable that selects the tests: "all" runs everything (make
 // test-all), any other value runs the tests of make test.
 const suite = "LIVEGRAPH_TEST"
+
+// brokerOutage is the environment variable with the result of BrokerOutage, such as 5m.
+const brokerOutage = "LIVEGRAPH_TEST_BROKER_OUTAGE"
+
+// defaultBrokerOutage is longer than brokers wait until they replace one of them as leader.
+const defaultBrokerOutage = 20 * time.Second
 
 // Full reports whether all tests run: also on Apache Kafka, with the clients and servers of
 // other projects, and in their long variants.
@@ -27,4 +34,18 @@ func RequireFull(t testing.TB) {
 	if !Full() {
 		t.Skip("runs with " + suite + "=all, as make test-all does")
 	}
+}
+
+// BrokerOutage returns how long a broker that a test suspends does not respond.
+func BrokerOutage(t testing.TB) time.Duration {
+	t.Helper()
+	text := os.Getenv(brokerOutage)
+	if text == "" {
+		return defaultBrokerOutage
+	}
+	outage, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("testenv: %s: %v", brokerOutage, err)
+	}
+	return outage
 }

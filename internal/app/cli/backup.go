@@ -202,7 +202,10 @@ func (c *RestoreCmd) fillStores(ctx context.Context, manifest *backup.Manifest, 
 	return withStores(ctx, &c.Target, func(stores backup.Stores) error {
 		return backup.Restore(ctx, stores, manifest, backup.RestoreOptions{
 			Dir: c.From, Progress: progress.show,
-			Topics: kafka.TopicSettings{Replication: c.Kafka.Replication, RetentionBytes: c.Kafka.RetentionBytes},
+			Topics: kafka.TopicSettings{
+				Replication: c.Kafka.Replication, MinInsyncReplicas: c.Kafka.MinInsyncReplicas,
+				RetentionBytes: c.Kafka.RetentionBytes,
+			},
 		})
 	})
 }

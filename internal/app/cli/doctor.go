@@ -64,7 +64,7 @@ func (c *DoctorCmd) doctorTarget() doctor.Target {
 		ClickHouseTLS: c.ClickHouse.TLS, RedisTLS: c.Redis.TLS, MilvusTLS: c.Milvus.TLS, Listener: c.TLS,
 		RedisSentinel: c.Redis.Sentinel,
 		Embedder:      c.Embedder, Capabilities: c.Capabilities,
-		PointsTopic: c.Kafka.TopicPrefix + "points", PointsGroup: c.Points.Group,
+		TopicPrefix: c.Kafka.TopicPrefix, PointsTopic: c.Kafka.TopicPrefix + "points", PointsGroup: c.Points.Group,
 		LogFullThreshold: c.Ingest.LogFullThreshold, DataDir: c.DataDir,
 		MetricsListen: metrics, MetricsURL: server.MetricsURL, ServerRuns: err == nil,
 	}

@@ -105,7 +105,8 @@ func (b *builder) openKafka(ctx context.Context) error {
 	return b.await(ctx, "Kafka", func(ctx context.Context) error {
 		return client.EnsureTopics(ctx, kafka.TopicSettings{
 			Partitions: b.Config.Kafka.PointsPartitions, CommandsPartitions: b.Config.Kafka.CommandsPartitions,
-			Replication: b.Config.Kafka.Replication, RetentionBytes: b.Config.Kafka.RetentionBytes,
+			Replication: b.Config.Kafka.Replication, MinInsyncReplicas: b.Config.Kafka.MinInsyncReplicas,
+			RetentionBytes: b.Config.Kafka.RetentionBytes,
 		})
 	})
 }

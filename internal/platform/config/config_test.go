@@ -80,6 +80,11 @@ func TestWrongValuesAreRefusedByName(t *testing.T) {
 		},
 		{"--kafka-brokers=a:1 --kafka-tls --kafka-tls-key=k.pem", "--kafka-tls-cert: goes together with --kafka-tls-key"},
 		{"--kafka-brokers=a:1 --kafka-tls --kafka-tls-cert=c.pem", "--kafka-tls-cert: goes together with --kafka-tls-key"},
+		{"--kafka-min-insync-replicas=-2", "--kafka-min-insync-replicas: must be at least -1"},
+		{
+			"--kafka-replication=2 --kafka-min-insync-replicas=3",
+			"--kafka-min-insync-replicas: must not be higher than --kafka-replication",
+		},
 		{
 			"--kafka-brokers=a:1 --kafka-sasl-username=u",
 			"--kafka-sasl-username: needs --kafka-sasl-mechanism, one of plain",

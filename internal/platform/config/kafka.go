@@ -14,7 +14,8 @@ type Kafka struct {
 	TopicPrefix        string        `help:"Prefix of the name of each topic." env:"LIVEGRAPH_KAFKA_TOPIC_PREFIX"`
 	PointsPartitions   int32         `help:"Number of partitions with which the topic points is created." default:"8" env:"LIVEGRAPH_KAFKA_POINTS_PARTITIONS"`
 	CommandsPartitions int32         `help:"Number of partitions with which the topics graph.commands, graph.events and audit are created. It must not change afterwards." default:"8" env:"LIVEGRAPH_KAFKA_COMMANDS_PARTITIONS"`
-	Replication        int16         `help:"Replication factor with which topics are created. -1: the broker's default." default:"-1" env:"LIVEGRAPH_KAFKA_REPLICATION"`
+	Replication        int16         `help:"Replication factor with which topics are created. -1: the brokers' default." default:"-1" env:"LIVEGRAPH_KAFKA_REPLICATION"`
+	MinInsyncReplicas  int16         `help:"Setting min.insync.replicas with which topics are created: the number of replicas that must have a record before it is acknowledged. 0: 2 if topics have at least three replicas, otherwise the brokers' default. -1: the brokers' default." default:"0" env:"LIVEGRAPH_KAFKA_MIN_INSYNC_REPLICAS"`
 	RetentionBytes     int64         `help:"Maximum size of each partition of a topic in bytes. The oldest records are removed first." default:"268435456" env:"LIVEGRAPH_KAFKA_RETENTION_BYTES"`
 	Retention          time.Duration `help:"Maximum retention of records in the topics. Older records that the built-in consumers have read are removed every ten minutes. 0: no time limit; only the maximum size applies." default:"720h" env:"LIVEGRAPH_KAFKA_RETENTION"`
 	SyncWrites         bool          `help:"Embedded Kafka only: fsync every record. This is slower, but records survive a power failure and not only a crash." default:"false" env:"LIVEGRAPH_KAFKA_SYNC_WRITES"`
@@ -78,6 +79,12 @@ func (k *KafkaSecurity) Warnings() []string {
 func (k *Kafka) validate(invalid func(setting, format string, args ...any)) {
 	if k.Retention < 0 || k.Retention > 0 && k.Retention < minRetention {
 		invalid("kafka-retention", "must be 0 or at least %s", minRetention)
+	}
+	if k.MinInsyncReplicas < -1 {
+		invalid("kafka-min-insync-replicas", "must be at least -1")
+	}
+	if k.Replication > 0 && k.MinInsyncReplicas > k.Replication {
+		invalid("kafka-min-insync-replicas", "must not be higher than --kafka-replication: no record would be accepted")
 	}
 	k.Files.validate("kafka-tls", k.TLS, "--kafka-tls", invalid)
 	if k.SessionTimeout < minSessionTimeout || k.SessionTimeout > maxSessionTimeout {

@@ -1,6 +1,6 @@
 // Package doctor checks the engines that Livegraph uses (availability, version,
-// latency, disk usage), the retention of the log and the disk of the data
-// directory, and returns advice for each problem.
+// latency, disk usage), the replicas and settings of the topics, the retention of
+// the log and the disk of the data directory, and returns advice for each problem.
 //
 // The checks only read, and they are independent of each other: an engine that
 // is down is a finding, not an error.
@@ -29,7 +29,7 @@ const (
 
 // Result is one finding.
 type Result struct {
-	// "postgres", "clickhouse", "kafka", "redis", "milvus", "embedder", "retention", "disk", …
+	// "postgres", "clickhouse", "kafka", "redis", "milvus", "embedder", "topics", "retention", "disk", …
 	Name      string  `json:"name"`
 	Status    Status  `json:"status"`
 	Address   string  `json:"address,omitempty"` // without credentials
@@ -56,6 +56,7 @@ type Target struct {
 	ClickHouseTLS, RedisTLS, MilvusTLS config.EngineTLS
 	Listener                           config.TLS // the API's own certificate
 
+	TopicPrefix      string  // of the topics that are checked
 	PointsTopic      string  // the topic whose retention is checked
 	PointsGroup      string  // the consumer group whose lag is checked against it
 	LogFullThreshold float64 // share of the retention at which ingest refuses

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
@@ -56,7 +57,7 @@ func checkKafka(ctx context.Context, t Target) []Result {
 	for _, warning := range t.KafkaSecurity.Warnings() {
 		r.warn("its settings are unsafe", warning)
 	}
-	results := []Result{r}
+	results := append([]Result{r}, checkTopics(ctx, admin, t.TopicPrefix)...)
 	if topic, ok := topics[t.PointsTopic]; ok && topic.Err == nil {
 		results = append(results, checkRetention(ctx, admin, t, topic))
 	}
@@ -73,7 +74,9 @@ func (r *Result) readKafka(
 	r.LatencyMS, err = medianLatency(func() error {
 		versions, err := admin.ApiVersions(ctx)
 		for _, broker := range versions.Sorted() {
-			r.Version = broker.VersionGuess()
+			if broker.Err == nil {
+				r.Version = broker.VersionGuess()
+			}
 		}
 		return err
 	})
@@ -83,30 +86,45 @@ func (r *Result) readKafka(
 	if capabilities.BatchesInMemory {
 		r.Version = embedded
 	}
-	if dirs, err := admin.DescribeAllLogDirs(ctx, nil); err == nil {
+	if dirs, err := logDirs(ctx, admin); err == nil {
 		var disk int64
 		dirs.Each(func(d kadm.DescribedLogDir) { disk += d.Size() })
 		r.DiskBytes = &disk
 	}
-	offline, underReplicated := 0, 0
-	for _, topic := range meta.Topics {
-		for _, p := range topic.Partitions {
-			if p.Err != nil && !errors.Is(p.Err, kerr.ReplicaNotAvailable) {
-				offline++
-			}
-			if len(p.ISR) < len(p.Replicas) {
-				underReplicated++
-			}
-		}
-	}
 	r.Detail = fmt.Sprintf("%d brokers, %d topics", len(meta.Brokers), len(meta.Topics))
-	if offline > 0 {
-		r.warn(fmt.Sprintf("%d partitions are offline", offline), "bring the missing brokers back")
-	}
-	if underReplicated > 0 {
-		r.warn(fmt.Sprintf("%d partitions lack replicas", underReplicated), "bring the missing brokers back")
-	}
 	return meta.Topics, nil
+}
+
+// checkTopics reports settings and states of the topics because of which records may be lost, or not
+// accepted. Without topics it reports nothing: the first start creates them.
+func checkTopics(ctx context.Context, admin *kadm.Client, prefix string) []Result {
+	report, err := kafka.CheckTopics(ctx, admin, prefix)
+	if err != nil {
+		return failed("topics", prefix, err, "check Kafka")
+	}
+	if report.Topics == 0 {
+		return nil
+	}
+	r := Result{Name: "topics", Status: OK, Address: prefix, Detail: fmt.Sprintf(
+		"%s, replication factor %d", plural.Count(report.Topics, "topic"), report.Replication,
+	)}
+	if report.Replication > 1 && report.MinInsync > 0 {
+		r.Detail += fmt.Sprintf(", min.insync.replicas %d", report.MinInsync)
+	}
+	for _, f := range report.Findings {
+		r.warn(strings.Join(f.Topics, ", ")+": "+f.Detail, f.Advice)
+	}
+	return []Result{r}
+}
+
+// logDirs returns the log directories of the brokers that respond.
+func logDirs(ctx context.Context, admin *kadm.Client) (kadm.DescribedAllLogDirs, error) {
+	dirs, err := admin.DescribeAllLogDirs(ctx, nil)
+	var partial *kadm.ShardErrors
+	if errors.As(err, &partial) && !partial.AllFailed {
+		err = nil
+	}
+	return dirs, err
 }
 
 // checkRetention reports the lag of the points consumer, and how long an outage of it
@@ -177,7 +195,7 @@ func retentionBytes(ctx context.Context, admin *kadm.Client, topic string) (int6
 func logSize(
 	ctx context.Context, admin *kadm.Client, topic string,
 ) (bytes, busiest int64, age time.Duration, err error) {
-	dirs, err := admin.DescribeAllLogDirs(ctx, nil)
+	dirs, err := logDirs(ctx, admin)
 	if err != nil {
 		return 0, 0, 0, err
 	}

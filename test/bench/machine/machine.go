@@ -94,14 +94,21 @@ func Engines(report []byte, binary string) (map[string]string, error) {
 	if versions["kafka"] != "embedded" {
 		return versions, nil
 	}
+	var err error
+	versions["kafka"], err = EmbeddedKafka(binary)
+	return versions, err
+}
+
+// EmbeddedKafka returns the version of the embedded Kafka.
+func EmbeddedKafka(binary string) (string, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	for _, dep := range info.Deps {
 		if dep.Path == "github.com/twmb/franz-go/pkg/kfake" {
-			versions["kafka"] = "kfake " + strings.TrimPrefix(dep.Version, "v")
+			return "kfake " + strings.TrimPrefix(dep.Version, "v"), nil
 		}
 	}
-	return versions, nil
+	return "", fmt.Errorf("%s does not contain the embedded Kafka", binary)
 }

@@ -37,6 +37,10 @@ var sections = []section{
 	{id: "memory", packages: whole, bench: "^BenchmarkMemory$", args: append([]string{"-timeout", "20m"}, once...)},
 	{id: "overload", packages: whole, bench: "^BenchmarkOverload$", args: once},
 	{id: "commands", packages: whole, bench: "^BenchmarkCommands$", args: append([]string{"-timeout", "20m"}, once...)},
+	{
+		id: "command-scale", packages: whole, bench: "^BenchmarkCommandScale$",
+		args: append([]string{"-timeout", "20m"}, once...),
+	},
 	{id: "graph-reads", packages: whole, bench: "^BenchmarkGraphReads$", args: once},
 	{id: "retrieval", packages: whole, bench: "^BenchmarkRetrieval$", args: append([]string{"-timeout", "90m"}, once...)},
 	{

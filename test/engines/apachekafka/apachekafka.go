@@ -48,6 +48,8 @@ type Options struct {
 	ClusterID uuid.UUID
 	// Joins is the cluster that this broker joins; nil: its own cluster.
 	Joins *Cluster
+	// member makes the broker one of a quorum; see StartQuorum.
+	member *member
 	// Scram are arguments for --add-scram of kafka-storage, such as
 	// SCRAM-SHA-256=[name=u,password=p]. They are used only at the first start.
 	Scram []string
@@ -90,7 +92,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 	}
 	b := &Broker{ports: map[string]int{}}
 	wanted := names(o.Listeners)
-	if o.Joins == nil {
+	if o.Joins == nil && o.member == nil {
 		wanted = append(wanted, controllerListener)
 	}
 	for _, listener := range wanted {
@@ -118,6 +120,12 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 // Brokers returns the bootstrap addresses, host:port, of the plaintext listener.
 func (b *Broker) Brokers() []string { return []string{b.Address()} }
 
+// Kill kills the broker. It starts again only by Start.
+func (b *Broker) Kill(ctx context.Context) error {
+	_ = b.Signal(syscall.SIGKILL) // it may have ended
+	return b.Stop(ctx)
+}
+
 // Controller returns the address of the controller, host:port, for brokers that join the
 // cluster. It is valid only for the first broker.
 func (b *Broker) Controller() string { return b.Listener(controllerListener) }
@@ -137,18 +145,26 @@ func names(listeners []Listener) []string {
 
 // claimListenerPort claims a free port for a listener.
 func (b *Broker) claimListenerPort(ctx context.Context, listener string) error {
+	port, claim, err := claimPort(ctx)
+	if err == nil {
+		b.ports[listener], b.claims = port, append(b.claims, claim)
+	}
+	return err
+}
+
+// claimPort claims a free port.
+func claimPort(ctx context.Context) (int, *supervisor.PortClaim, error) {
 	for attempt := 1; ; attempt++ {
 		port, err := supervisor.RandomPort()
 		if err != nil {
-			return err
+			return 0, nil, err
 		}
 		claim, err := supervisor.ClaimPort(ctx, port)
 		if err == nil {
-			b.ports[listener], b.claims = port, append(b.claims, claim)
-			return nil
+			return port, claim, nil
 		}
 		if !errors.Is(err, supervisor.ErrPortTaken) || attempt == supervisor.MaxPortAttempts {
-			return err
+			return 0, nil, err
 		}
 	}
 }
@@ -195,17 +211,23 @@ func formatArguments(id uuid.UUID, scram []string) []string {
 // settings returns the settings of a broker: of the first one, which is also the
 // controller, or of an additional one.
 func (b *Broker) settings(s *engine.Setup, o Options) map[string]string {
-	var roles, node, controller string
+	var roles, node, voters string
 	listeners := []string{plainListener + "://" + s.Endpoint.Address()}
-	if o.Joins == nil {
-		roles, node, controller = "broker,controller", "1", b.Controller()
-		listeners = append(listeners, controllerListener+"://"+controller)
-	} else {
-		roles, node, controller = "broker", strconv.Itoa(o.Joins.Node), o.Joins.Controller
+	switch {
+	case o.member != nil:
+		roles, node, voters = o.member.roles(), strconv.Itoa(o.member.node), o.member.voters()
+		if o.member.node <= len(o.member.controllers) {
+			listeners = append(listeners, controllerListener+"://"+o.member.controllers[o.member.node-1])
+		}
+	case o.Joins != nil:
+		roles, node, voters = "broker", strconv.Itoa(o.Joins.Node), "1@"+o.Joins.Controller
+	default:
+		roles, node, voters = "broker,controller", "1", "1@"+b.Controller()
+		listeners = append(listeners, controllerListener+"://"+b.Controller())
 	}
 	protocols := []string{"PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT"}
 	settings := map[string]string{
-		"process.roles": roles, "node.id": node, "controller.quorum.voters": "1@" + controller,
+		"process.roles": roles, "node.id": node, "controller.quorum.voters": voters,
 		"controller.listener.names": controllerListener, "inter.broker.listener.name": plainListener,
 		"log.dirs":                         filepath.Join(s.Dir, "log"),
 		"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "4",
