@@ -89,7 +89,8 @@ func TestChangesOfAlertsAreNotified(t *testing.T) {
 		{rooms: []string{"a", "b"}},
 		{rooms: []string{"b"}, resolved: []string{"a"}},
 		{rooms: []string{"a", "b"}},
-		{resolved: []string{"b"}},
+		{rooms: []string{"a"}, fired: []string{"a"}, resolved: []string{"b"}},
+		{resolved: []string{"a"}},
 	} {
 		*notified = changes{}
 		evaluate(t, rule, at.Add(time.Duration(i)*time.Minute), step.rooms...)
@@ -122,6 +123,19 @@ func TestARestartNotifiesNothing(t *testing.T) {
 	require.Equal(t, changes{}, *notified)
 	require.NoError(t, e.recordAlerts(t.Context(), group))
 	require.Equal(t, changes{resolved: []string{"b"}}, *notified)
+}
+
+func TestAlertsOfRemovedRulesAreResolved(t *testing.T) {
+	t.Parallel()
+	e, notified := newTestEvaluator(t)
+	group, rule := hot(t, 0)
+	evaluate(t, rule, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), "a")
+	require.NoError(t, e.recordAlerts(t.Context(), group))
+	require.Equal(t, changes{fired: []string{"a"}}, *notified)
+	*notified = changes{}
+	e.manager = rules.NewManager(e.managerOptions(t.Context())) // which has loaded no rules
+	require.NoError(t, e.resolveRemoved(t.Context()))
+	require.Equal(t, changes{resolved: []string{"a"}}, *notified)
 }
 
 func TestTextsOfAlertsCanBeStored(t *testing.T) {
