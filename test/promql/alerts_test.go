@@ -112,6 +112,8 @@ livegraph_graph_events_published_total{instance="p"} 0+600x60
 livegraph_graph_events_publish_failures_total{instance="p"} 0x20 2x40
 livegraph_graph_events_unpublished_workspaces{instance="p"} 3x60
 livegraph_search_index_lag_seconds{instance="e"} 2x60
+livegraph_rules_workspaces{instance="r"} 3x60
+livegraph_rules_owned_workspaces{instance="r"} 3x60
 livegraph_consumer_freshness_seconds_bucket{instance="p",consumer="points",le="0.1"} 0+600x60
 livegraph_consumer_freshness_seconds_bucket{instance="p",consumer="points",le="10"} 0+600x60
 livegraph_consumer_freshness_seconds_bucket{instance="p",consumer="points",le="+Inf"} 0+600x60
@@ -177,6 +179,7 @@ var faults = map[string]string{
 	"LivegraphCommandsStale":     `livegraph_commands_stale_total{instance="p"} 0+1x60`,
 	"LivegraphEventsUnpublished": `livegraph_graph_events_publish_failures_total{instance="p"} 0x30 0+2x30`,
 	"LivegraphSearchIndexLag":    `livegraph_search_index_lag_seconds{instance="e"} 2x30 2+60x30`,
+	"LivegraphRulesNotEvaluated": `livegraph_rules_owned_workspaces{instance="r"} 3x30 2x30`,
 	"LivegraphEventsLate":        `livegraph_graph_events_unpublished_age_seconds{instance="p"} 1x30 1+60x30`,
 	"LivegraphRollupsFailing":    `livegraph_rollups_passes_total{instance="p",result="failed"} 0x20 0+1x40`,
 	"LivegraphUpkeepFailing":     `livegraph_upkeep_failures_total{instance="p",work="retention"} 0x20 1x20 3x20`,
