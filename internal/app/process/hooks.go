@@ -1,0 +1,19 @@
+package process
+
+import "github.com/livegraph/livegraph/consumers/webhooks"
+
+// addWebhooks adds the delivery of events to webhooks.
+func (b *builder) addWebhooks() error {
+	b.add("webhooks", webhooks.New(webhooks.Deps{
+		Store: b.Postgres, Client: b.outbound().Client, Grace: consumerGrace, Logger: b.Logger, Metrics: b.Metrics,
+	}).Run)
+	return nil
+}
+
+// webhookQueue returns the queue of events for webhooks, which the parts of the process share.
+func (b *builder) webhookQueue() *webhooks.Queue {
+	if b.hookQueue == nil {
+		b.hookQueue = webhooks.NewQueue(b.Postgres, b.Metrics)
+	}
+	return b.hookQueue
+}
