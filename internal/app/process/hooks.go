@@ -1,6 +1,10 @@
 package process
 
-import "github.com/livegraph/livegraph/consumers/webhooks"
+import (
+	"github.com/livegraph/livegraph/api/route"
+	hookroutes "github.com/livegraph/livegraph/api/webhooks"
+	"github.com/livegraph/livegraph/consumers/webhooks"
+)
 
 // addWebhooks adds the delivery of events to webhooks.
 func (b *builder) addWebhooks() error {
@@ -16,4 +20,9 @@ func (b *builder) webhookQueue() *webhooks.Queue {
 		b.hookQueue = webhooks.NewQueue(b.Postgres, b.Metrics)
 	}
 	return b.hookQueue
+}
+
+// webhookRoutes returns the routes of webhooks.
+func (b *builder) webhookRoutes() []route.Route {
+	return hookroutes.Routes(hookroutes.Deps{Store: b.Postgres, CheckURL: b.outbound().CheckURL})
 }

@@ -77,7 +77,8 @@ func collectWebhook(rows pgx.Rows, err error) (Webhook, error) {
 	case errors.Is(err, pgx.ErrNoRows):
 		return w, errNoWebhook()
 	case postgres.Violates(err, "webhooks_workspace_id_name_key"):
-		return w, fault.New(fault.Conflict, "A webhook with this name exists")
+		return w, fault.New(fault.Conflict, "A webhook with this name exists").With("reason", "already_exists").
+			With("field", "name")
 	}
 	return w, err
 }
