@@ -4,6 +4,8 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	hookroutes "github.com/livegraph/livegraph/api/webhooks"
 	"github.com/livegraph/livegraph/consumers/webhooks"
+	"github.com/livegraph/livegraph/internal/platform/outbound"
+	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // addWebhooks adds the delivery of events to webhooks, and the consumer that queues changes of graphs.
@@ -26,7 +28,7 @@ func (b *builder) webhookQueue() *webhooks.Queue {
 	return b.hookQueue
 }
 
-// webhookRoutes returns the routes of webhooks.
-func (b *builder) webhookRoutes() []route.Route {
-	return hookroutes.Routes(hookroutes.Deps{Store: b.Postgres, CheckURL: b.outbound().CheckURL})
+// WebhookRoutes creates the routes of webhooks.
+func WebhookRoutes(db *pgstores.DB, guard *outbound.Guard) []route.Route {
+	return hookroutes.Routes(hookroutes.Deps{Store: db, CheckURL: guard.CheckURL})
 }
