@@ -38,6 +38,7 @@ func (w *tenants) writeCanaries() {
 	w.writeGraphCanaries()
 	w.writePointCanaries()
 	w.writeDocumentCanaries()
+	w.writeWebhookCanaries()
 	w.writePromCanaries()
 	w.writeWithSharedKey()
 	c := w.canary
