@@ -3,6 +3,8 @@ package webhooks
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/livegraph/livegraph/storage/postgres/hooks"
 )
 
 // queueMetrics count events.
@@ -31,7 +33,7 @@ type metrics struct {
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
 	factory := promauto.With(registerer)
-	return &metrics{
+	m := &metrics{
 		attempts: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_webhooks_attempts_total",
 			Help: "Total number of attempts to deliver an event to a webhook, by outcome: delivered, retried, failed (it was " +
@@ -49,4 +51,8 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Help: "Total number of webhooks that were disabled because the receiver answered 410 Gone.",
 		}),
 	}
+	for _, state := range []hooks.State{hooks.Pending, hooks.Delivered, hooks.Failed} {
+		m.attempts.WithLabelValues(outcome(state)) // exists from the start
+	}
+	return m
 }

@@ -261,7 +261,7 @@ func (w *tenants) bodies() map[string][]call {
 		),
 		"POST /api/v1/write":               {remote},
 		"POST /api/documents":              jsonCalls(object{"documents": []any{object{"externalId": "own", "text": "own"}}}),
-		"POST /api/webhooks":               jsonCalls(object{"name": "own", "url": "https://192.0.2.1", "events": []any{"node.created"}}),
+		"POST /api/webhooks":               jsonCalls(object{"name": "own", "url": "https://x.invalid", "events": []any{}}),
 		"PATCH /api/webhooks/{id}":         jsonCalls(object{"enabled": false}, object{"name": "taken over", "labels": nil}),
 		"POST /mcp":                        w.mcpCalls(),
 		"POST /v1/metrics":                 {{contentType: asJSON, body: otlpGauge("own-otlp", "level", "k", "v")}},
