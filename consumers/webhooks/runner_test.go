@@ -92,7 +92,7 @@ func TestADeliveryIsRepeatedAfterAFailure(t *testing.T) {
 	f.run(func(d *webhooks.Deps) {
 		d.Timeout = 100 * time.Millisecond
 		d.Backoff = func(attempt int) time.Duration {
-			backoffs.Add(int32(attempt)) //nolint:gosec // small
+			backoffs.Add(int32(attempt))
 			return time.Millisecond
 		}
 	})

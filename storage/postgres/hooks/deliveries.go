@@ -38,8 +38,8 @@ type Delivery struct {
 	FinishedAt    *time.Time
 }
 
-const deliveryColumns = `id, webhook_id, event_id, event_type, state, attempts, next_attempt_at, last_status, last_error,
-	created_at, finished_at`
+const deliveryColumns = `id, webhook_id, event_id, event_type, state, attempts, next_attempt_at, last_status,
+	last_error, created_at, finished_at`
 
 func scanDelivery(row pgx.CollectableRow) (d Delivery, err error) {
 	err = row.Scan(&d.ID, &d.Webhook, &d.EventID, &d.EventType, &d.State, &d.Attempts, &d.NextAttemptAt, &d.LastStatus,
@@ -141,7 +141,7 @@ type Claims struct {
 func (db *Store) ClaimDeliveries(ctx context.Context, c Claims) (claims []Claim, err error) {
 	busy, counts := make([]uuid.UUID, 0, len(c.Busy)), make([]int32, 0, len(c.Busy))
 	for id, n := range c.Busy {
-		busy, counts = append(busy, id), append(counts, int32(min(n, c.PerWebhook))) //nolint:gosec // small
+		busy, counts = append(busy, id), append(counts, int32(min(n, c.PerWebhook)))
 	}
 	// The first part steps through the webhooks in the index, so its cost does not depend on the number of deliveries.
 	rows, err := db.pool.Query(ctx, `

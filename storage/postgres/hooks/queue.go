@@ -89,8 +89,9 @@ func (db *Store) Enqueue(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, ev
 			distinct = append(distinct, events[i].Type)
 		}
 	}
-	rows, err := tx.Query(ctx, `SELECT `+webhookColumns+` FROM webhooks WHERE workspace_id = $1 AND enabled AND events && $2
-		AND EXISTS (SELECT FROM workspaces w WHERE w.id = $1 AND w.deleted_at IS NULL)
+	rows, err := tx.Query(ctx, `SELECT `+webhookColumns+` FROM webhooks
+		WHERE workspace_id = $1 AND enabled AND events && $2
+			AND EXISTS (SELECT FROM workspaces w WHERE w.id = $1 AND w.deleted_at IS NULL)
 		ORDER BY id FOR NO KEY UPDATE`, workspace, distinct)
 	if err != nil {
 		return Queued{}, fmt.Errorf("reading webhooks: %w", err)
@@ -220,7 +221,8 @@ func enqueue(ctx context.Context, tx pgx.Tx, w *Webhook, events []*Event, payloa
 		}
 	}
 	if queued.Dropped > 0 {
-		if _, err := tx.Exec(ctx, `UPDATE webhooks SET dropped = dropped + $2 WHERE id = $1`, w.ID, queued.Dropped); err != nil {
+		_, err := tx.Exec(ctx, `UPDATE webhooks SET dropped = dropped + $2 WHERE id = $1`, w.ID, queued.Dropped)
+		if err != nil {
 			return Queued{}, fmt.Errorf("counting events that are not queued: %w", err)
 		}
 	}
