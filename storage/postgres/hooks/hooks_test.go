@@ -142,6 +142,8 @@ func TestEventsAreQueuedOnceForWebhooksThatSelectThem(t *testing.T) {
 func TestTheQueueIsBounded(t *testing.T) {
 	f := newFixture(t)
 	w := f.create("w", []string{hooks.NodeCreated}, hooks.Filters{})
+	queuedBefore := event(hooks.NodeCreated)
+	require.Equal(t, hooks.Queued{Deliveries: 1}, f.enqueue(f.workspace, queuedBefore))
 	large := event(hooks.NodeCreated)
 	large.Data = strings.Repeat("x", hooks.MaxPayload)
 	require.Equal(t, hooks.Queued{Dropped: 1}, f.enqueue(f.workspace, large))
@@ -149,7 +151,7 @@ func TestTheQueueIsBounded(t *testing.T) {
 	// With 2 places left, 2 of 4 events that come at the same time in 2 transactions are queued.
 	f.exec(`INSERT INTO webhook_deliveries (id, webhook_id, workspace_id, event_id, event_type, payload)
 		SELECT gen_random_uuid(), $1, $2, gen_random_uuid(), 'x', '' FROM generate_series(1, $3)`,
-		w.ID, f.workspace, hooks.MaxPending-2)
+		w.ID, f.workspace, hooks.MaxPending-3)
 	var work sync.WaitGroup
 	var queued [2]hooks.Queued
 	for i := range queued {
@@ -161,6 +163,13 @@ func TestTheQueueIsBounded(t *testing.T) {
 	w, err := f.db.Webhook(t.Context(), f.workspace, w.ID)
 	require.NoError(t, err)
 	require.EqualValues(t, 3, w.Dropped)
+	require.NoError(t, f.db.InTx(t.Context(), func(tx pgx.Tx) error { // other transactions wait for this one
+		_, err := f.db.Enqueue(t.Context(), tx, f.workspace, []hooks.Event{queuedBefore})
+		require.NoError(t, err)
+		_, err = f.db.Pool().Exec(t.Context(), `SELECT FROM webhooks WHERE id = $1 FOR NO KEY UPDATE NOWAIT`, w.ID)
+		require.ErrorContains(t, err, "could not obtain lock")
+		return nil
+	}))
 	test := event(hooks.Test)
 	_, err = f.db.EnqueueTest(t.Context(), f.workspace, w.ID, &test)
 	require.True(t, fault.Is(err, fault.Conflict), "%v", err)
