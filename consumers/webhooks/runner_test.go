@@ -196,8 +196,10 @@ func TestASlowReceiverDoesNotBlockOthers(t *testing.T) {
 	}
 	f.run(func(d *webhooks.Deps) { d.Concurrency = 8 })
 	f.eventually(func() bool { return len(fast.all()) == 20 }, "the fast receiver gets all events")
+	f.enqueue()
+	f.eventually(func() bool { return len(fast.all()) == 21 }, "the fast receiver gets one more event")
 	require.Len(t, slow.all(), 4, "at most 4 are sent to a webhook at the same time")
-	require.Len(t, f.deliveries(fastID), 20)
+	require.Len(t, f.deliveries(fastID), 21)
 	close(release)
 	f.eventually(func() bool {
 		for _, d := range f.deliveries(slowID) {
@@ -207,7 +209,7 @@ func TestASlowReceiverDoesNotBlockOthers(t *testing.T) {
 		}
 		return true
 	}, "the slow receiver gets all events")
-	require.Len(t, slow.all(), 20)
+	require.Len(t, slow.all(), 21)
 }
 
 // crashing is a store of a process that dies before it stores an outcome.
