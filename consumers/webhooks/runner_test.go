@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -188,6 +189,8 @@ func TestASlowReceiverDoesNotBlockOthers(t *testing.T) {
 	f := newFixture(t)
 	release := make(chan struct{})
 	slow := f.receive(func(http.ResponseWriter, *http.Request, int) { <-release })
+	free := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(free)
 	fast := f.receive(nil)
 	slowID, _ := f.create("slow", slow.URL)
 	fastID, _ := f.create("fast", fast.URL)
@@ -200,7 +203,7 @@ func TestASlowReceiverDoesNotBlockOthers(t *testing.T) {
 	f.eventually(func() bool { return len(fast.all()) == 21 }, "the fast receiver gets one more event")
 	require.Len(t, slow.all(), 4, "at most 4 are sent to a webhook at the same time")
 	require.Len(t, f.deliveries(fastID), 21)
-	close(release)
+	free()
 	f.eventually(func() bool {
 		for _, d := range f.deliveries(slowID) {
 			if d.State != hooks.Delivered {
