@@ -73,16 +73,19 @@ func TestAWebhookIsCreatedChangedAndDeleted(t *testing.T) {
 	patch := func(body string) *contract.Answer {
 		return s.Do(t, contract.Request{Method: http.MethodPatch, Path: path, Body: body})
 	}
-	got = decode[webhookItem](t, patch(`{"labels":{"team":null,"site":"b"},"entityTypes":null,"relationTypes":["owns"]}`), 200)
+	a := patch(`{"labels":{"team":null,"site":"b"},"entityTypes":null,"relationTypes":["owns"]}`)
+	got = decode[webhookItem](t, a, http.StatusOK)
 	require.Equal(t, map[string]string{"severity": "page", "site": "b"}, got.Labels)
 	require.Empty(t, got.EntityTypes)
 	require.Equal(t, []string{"owns"}, got.RelationTypes)
 	require.Equal(t, w.Events, got.Events)
-	got = decode[webhookItem](t, patch(`{"labels":null,"enabled":false,"events":["edge.updated"],"url":"https://b.example"}`), 200)
+	a = patch(`{"labels":null,"enabled":false,"events":["edge.updated"],"url":"https://b.example"}`)
+	got = decode[webhookItem](t, a, http.StatusOK)
 	require.Empty(t, got.Labels)
 	require.False(t, got.Enabled)
 	require.Equal(t, "https://b.example", got.URL)
-	patch(`{"name":"a"}`).RequireFailure(t, http.StatusConflict, "CONFLICT", "", map[string]any{"reason": "already_exists"})
+	exists := map[string]any{"reason": "already_exists"}
+	patch(`{"name":"a"}`).RequireFailure(t, http.StatusConflict, "CONFLICT", "", exists)
 	patch(`{"url":"http://10.0.0.1"}`).RequireFailure(t, 422, "VALIDATION_ERROR", "", map[string]any{"field": "url"})
 
 	rolled := s.Do(t, contract.Request{Method: http.MethodPost, Path: path + "/roll-secret"})
