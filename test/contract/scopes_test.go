@@ -108,6 +108,16 @@ func scopesOfRoutes() map[string]needs {
 		"GET /api/documents/{id}":                    readNodes,
 		"POST /api/documents":                        writeBoth,
 		"DELETE /api/documents/{id}":                 writeBoth,
+
+		"GET /api/webhooks":                                         admin,
+		"POST /api/webhooks":                                        admin,
+		"GET /api/webhooks/{id}":                                    admin,
+		"PATCH /api/webhooks/{id}":                                  admin,
+		"DELETE /api/webhooks/{id}":                                 admin,
+		"POST /api/webhooks/{id}/roll-secret":                       admin,
+		"POST /api/webhooks/{id}/test":                              admin,
+		"GET /api/webhooks/{id}/deliveries":                         admin,
+		"POST /api/webhooks/{id}/deliveries/{deliveryId}/redeliver": admin,
 	}
 }
 

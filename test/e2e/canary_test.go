@@ -293,6 +293,7 @@ func (w *tenants) requireVisibleToOwner(calls []call) {
 		"GET /api/admin/audit", "GET /api/admin/usage", "POST /api/rag/search", "POST /api/rag/hybrid-search",
 		"GET /api/documents", "GET /api/documents/{id}",
 		"GET /api/rules/{name}", "GET /api/alertmanagers",
+		"GET /api/webhooks", "GET /api/webhooks/{id}", "GET /api/webhooks/{id}/deliveries",
 		"GET /prometheus/api/v1/query", "POST /prometheus/api/v1/query", "GET /prometheus/api/v1/query_range",
 		"POST /prometheus/api/v1/query_range", "GET /prometheus/api/v1/series", "POST /prometheus/api/v1/series",
 		"GET /prometheus/api/v1/labels", "POST /prometheus/api/v1/labels", "GET /prometheus/api/v1/label/{name}/values",
@@ -310,7 +311,7 @@ func (w *tenants) lists(as createdKey) string {
 	w.t.Helper()
 	var all strings.Builder
 	for _, path := range []string{
-		"queries/nodes", "queries/edges", "queries/history", "live-data/sources", "live-data/series", "rules",
+		"queries/nodes", "queries/edges", "queries/history", "live-data/sources", "live-data/series", "rules", "webhooks",
 	} {
 		answer := w.send(as.Key, as.workspace, call{op: "GET /api/" + path, path: "/api/" + path + "?limit=100"})
 		require.Equal(w.t, http.StatusOK, answer.status, "%s", answer.body)

@@ -79,6 +79,7 @@ func (w *tenants) knownValues(kinds ...string) (ids []string) {
 func (w *tenants) firstTenantIDs() []string {
 	return w.knownValues(
 		"node", "edge", "source", "command", "batch", "gone", "goneSource", "key", "actor", "workspace", "document",
+		"webhook", "delivery",
 	)
 }
 
@@ -87,6 +88,7 @@ func (w *tenants) paths(path string) []string {
 	switch {
 	case strings.Contains(path, "{id}"):
 		var filled []string
+		path = strings.Replace(path, "{deliveryId}", w.values["delivery"], 1)
 		for _, id := range append(w.firstTenantIDs(), "no-id") {
 			filled = append(filled, strings.Replace(path, "{id}", id, 1))
 		}
@@ -264,6 +266,8 @@ func (w *tenants) bodies() map[string][]call {
 			{contentType: asJSON, body: `{"groups":[{"name":"own","rules":[{"record":"own","expr":"1"}]}]}`},
 		},
 		opAlertmanagers:                    jsonCalls(object{"urls": []any{"https://192.0.2.1"}}),
+		"POST /api/webhooks":               jsonCalls(object{"name": "own", "url": "https://x.invalid", "events": []any{}}),
+		"PATCH /api/webhooks/{id}":         jsonCalls(object{"enabled": false}, object{"name": "taken over", "labels": nil}),
 		"POST /mcp":                        w.mcpCalls(),
 		"POST /v1/metrics":                 {{contentType: asJSON, body: otlpGauge("own-otlp", "level", "k", "v")}},
 		"POST /api/v2/write":               {line, inFirstWorkspace("bucket")},

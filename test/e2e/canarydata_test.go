@@ -39,6 +39,7 @@ func (w *tenants) writeCanaries() {
 	w.writePointCanaries()
 	w.writeDocumentCanaries()
 	w.writeRuleCanaries()
+	w.writeWebhookCanaries()
 	w.writePromCanaries()
 	w.writeWithSharedKey()
 	c := w.canary

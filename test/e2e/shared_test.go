@@ -23,6 +23,7 @@ func TestOnOneServer(t *testing.T) {
 		"the Model Context Protocol on stdin":            testMCPOverStdio,
 		"metrics of OpenTelemetry are sent by gRPC":      testMetricsOverGRPC(otlpAddress),
 		"a directory is imported by command line":        testDocumentsByCommandLine,
+		"webhooks by command line":                       testWebhooks,
 		"the example of documents works when pasted":     testExampleOfDocuments,
 	} {
 		workspace := shared.workspace()

@@ -52,6 +52,7 @@ type CLI struct {
 	Rules      tenant.RulesCmd     `cmd:"" help:"List, store and delete files of recording and alerting rules, and list alerts."`
 	Search     tenant.SearchCmd    `cmd:"" help:"Find nodes of a workspace by words and meaning, with --hybrid also by the graph."`
 	Index      tenant.IndexCmd     `cmd:"" help:"Show the status of a workspace's search index."`
+	Webhooks   tenant.WebhooksCmd  `cmd:"" help:"List, create, delete and test the webhooks of a workspace, and show their deliveries."`
 	MCP        MCPCmd              `cmd:"" name:"mcp" help:"Offer a workspace to a language model by the Model Context Protocol, on stdin and stdout."`
 	MQTT       MQTTCmd             `cmd:"" name:"mqtt" help:"Subscribe to MQTT brokers and send their messages to a workspace as points."`
 	Audit      AuditCmd            `cmd:"" help:"Show the API requests of all workspaces from the audit log, filtered, as a table, CSV or JSON."`

@@ -53,7 +53,7 @@ func (b *builder) addAPI() error {
 		Admin: operators, Ready: b.ready(trail), Metrics: b.Metrics, TLS: b.TLS, Tracing: b.Tracing,
 		Routes: slices.Concat(
 			graph.Routes, SearchRoutes(&b.Options, &b.Stores), audit.Routes(b.auditDeps()), b.adminRoutes(operators), live,
-			b.promqlRoutes(), b.ruleRoutes(), []route.Route{agents},
+			b.promqlRoutes(), b.ruleRoutes(), WebhookRoutes(b.Postgres, b.outbound()), []route.Route{agents},
 		),
 	})
 	if err != nil {

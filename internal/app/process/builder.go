@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/consumers/webhooks"
 	"github.com/livegraph/livegraph/internal/app/stores"
 	"github.com/livegraph/livegraph/internal/platform/outbound"
 	"github.com/livegraph/livegraph/internal/services/promstore"
@@ -22,6 +23,7 @@ type builder struct {
 	intake     *intake                                   // see builder.pointIntake
 	promStore  *promstore.Store                          // see builder.promStorage
 	guard      *outbound.Guard                           // see builder.outbound
+	hookQueue  *webhooks.Queue                           // see builder.webhookQueue
 }
 
 // part is a part of a process that is added if it is needed.
@@ -49,6 +51,7 @@ func (b *builder) parts() []part {
 		{"links", has("embeddings"), b.addLinks},
 		{"audit", has("audit"), b.addAudit},
 		{"rules", has("rules"), b.addRules},
+		{"webhooks", has("rules"), b.addWebhooks},
 		{"dead letters", consumes, b.addDeadLetterWatch},
 		{"engine probes", true, b.addEngineProbes},
 		{"garbage collection", true, b.addGCTuner},

@@ -23,6 +23,7 @@ func (b *builder) addRules() error {
 	runner := rules.New(rules.Deps{
 		Store: b.Postgres, Series: b.promStorage(), Write: b.writePoints(b.pointIntake().pipeline), Watermarks: b.Postgres,
 		TopicID:  func() [16]byte { return b.Kafka.PointsTopic().ID },
+		Notify:   b.webhookQueue().NotifyAlerts,
 		Client:   b.outbound().Client,
 		Engine:   promengine.Options{MaxSamples: b.Config.PromQL.MaxSamples, Timeout: b.Config.API.QueryTimeout},
 		Interval: cfg.Interval, QueryOffset: cfg.QueryOffset, Concurrency: cfg.Concurrency,

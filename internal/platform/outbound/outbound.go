@@ -97,7 +97,7 @@ func (g *Guard) CheckURL(address string) error {
 	}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if ip, err := netip.ParseAddr(host); err == nil {
-		if g.guardian.SafeAddr(ip) != nil {
+		if g.guardian.SafeAddr(ip.Unmap()) != nil {
 			return fmt.Errorf("must not be the private address %s", ip)
 		}
 		return nil

@@ -98,7 +98,7 @@ func TestURLsAreChecked(t *testing.T) {
 	guard := outbound.New([]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00::/8")})
 	for _, address := range []string{
 		"https://hooks.example.com/x?y=1", "http://8.8.8.8:9093", "https://10.1.2.3/", "https://[fd00::1]:8443/hook",
-		"https://[2606:4700::1111]/",
+		"https://[2606:4700::1111]/", "https://[::ffff:10.1.2.3]/", "https://[::ffff:8.8.8.8]/",
 	} {
 		require.NoError(t, guard.CheckURL(address), address)
 	}

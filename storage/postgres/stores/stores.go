@@ -10,6 +10,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/alerting"
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
+	"github.com/livegraph/livegraph/storage/postgres/hooks"
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
@@ -31,6 +32,8 @@ type (
 	Jobs = jobs.Store
 	// Alerting is the store of rules and alerts.
 	Alerting = alerting.Store
+	// Hooks is the store of webhooks and their deliveries.
+	Hooks = hooks.Store
 )
 
 // DB is a database with all stores on it. They share its connections.
@@ -43,6 +46,7 @@ type DB struct {
 	*Texts
 	*Jobs
 	*Alerting
+	*Hooks
 }
 
 // Open opens a database with all stores on it. See postgres.Open.
@@ -59,6 +63,6 @@ func FromDB(db *postgres.DB) *DB {
 	return &DB{
 		DB: db, Access: access.New(db), Registry: registry.New(db), GraphRead: graphread.New(db),
 		Graph: graphstore.New(db), Texts: textindex.New(db), Jobs: jobs.New(db),
-		Alerting: alerting.New(db),
+		Alerting: alerting.New(db), Hooks: hooks.New(db),
 	}
 }

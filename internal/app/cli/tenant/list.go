@@ -53,17 +53,20 @@ type listing[T any] struct {
 
 // print prints the page that the route returns, the total, and how to read the next page.
 func (l *listing[T]) print(ctx context.Context, out *output.Writer, c *tenant) error {
-	return c.withReadRoutes(ctx, func(v *session) error {
-		got, err := v.get(ctx, l.path, l.query)
-		if err != nil || c.JSON {
-			return printAnswer(out, got, err)
-		}
-		list, err := decode[page[T]](got)
-		if err != nil {
-			return err
-		}
-		return l.show(out, &list)
-	})
+	return c.withReadRoutes(ctx, func(v *session) error { return l.printWith(ctx, out, c, v) })
+}
+
+// printWith is print with a session that has the route.
+func (l *listing[T]) printWith(ctx context.Context, out *output.Writer, c *tenant, v *session) error {
+	got, err := v.get(ctx, l.path, l.query)
+	if err != nil || c.JSON {
+		return printAnswer(out, got, err)
+	}
+	list, err := decode[page[T]](got)
+	if err != nil {
+		return err
+	}
+	return l.show(out, &list)
 }
 
 // show prints a page.
