@@ -288,7 +288,7 @@ func hasSecretsFromTheEnvironment(t *testing.T, project *types.Project, s types.
 	require.NotContains(t, string(visible), "canary0", "others can see a password")
 }
 
-// outboundNetwork leads to the Alertmanagers that tenants name.
+// outboundNetwork leads to the Alertmanagers and webhooks that tenants name.
 const outboundNetwork = "outbound"
 
 // published are the services with a port on this machine.

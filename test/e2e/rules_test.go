@@ -3,9 +3,11 @@ package e2e
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,14 +77,18 @@ func (a *alertmanager) received(accept func(receivedAlert) bool) bool {
 }
 
 // TestAlertsOutliveKills evaluates rules in a process that is killed while alerts fire. They are recorded as firing
-// once, go on after the restart, and are resolved when the condition ends. Recorded series reach queries, and
-// Alertmanager gets the alerts.
+// once, go on after the restart, and are resolved when the condition ends. Recorded series reach queries,
+// Alertmanager gets the alerts, and a webhook gets an event for each change.
 func TestAlertsOutliveKills(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "--rules-min-interval", "1s", "--outbound-allowed-networks", "127.0.0.0/8")
 	s.Start()
 	manager := newAlertmanager(t)
 	s.Do(http.MethodPut, "/api/alertmanagers", map[string]any{"urls": []string{manager.URL}}, http.StatusOK, nil)
+	receiver := newReceiver(t)
+	s.Do(http.MethodPost, "/api/webhooks", map[string]any{
+		"name": "on call", "url": receiver.URL, "events": []string{"alert.firing", "alert.resolved"},
+	}, http.StatusCreated, nil)
 	s.Do(http.MethodPost, "/api/live-data/sources", map[string]any{"name": "lathe"}, http.StatusCreated, nil)
 	s.measure(90)
 	answer, err := s.TryWith(http.Header{"Content-Type": {"application/yaml"}}, http.MethodPut, "/api/rules/machines",
@@ -117,8 +123,46 @@ func TestAlertsOutliveKills(t *testing.T) {
 			return a.Labels["severity"] == "page" && !a.EndsAt.After(time.Now())
 		})
 	}, 10*time.Second, 100*time.Millisecond)
+	want := []string{"alert.firing Hot", "alert.firing HotForLong", "alert.resolved Hot", "alert.resolved HotForLong"}
+	require.Eventually(t, func() bool { return len(receiver.received()) >= len(want) }, 10*time.Second, 100*time.Millisecond)
 	s.Do(http.MethodDelete, "/api/rules/machines", nil, http.StatusNoContent, nil)
 	require.Eventually(t, func() bool { return s.lastEvaluation().IsZero() }, 20*time.Second, 200*time.Millisecond)
+	require.Equal(t, want, receiver.received(), "each change is one event")
+}
+
+// receiver receives webhooks.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	events map[string]string // by id
+}
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{events: map[string]string{}}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		var event struct {
+			Type string
+			Data struct{ Alertname string }
+		}
+		body, err := io.ReadAll(request.Body)
+		if err != nil || json.Unmarshal(body, &event) != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.events[request.Header.Get("Webhook-Id")] = event.Type + " " + event.Data.Alertname
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+// received returns the events, sorted.
+func (r *receiver) received() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Values(r.events))
 }
 
 // testRulesPage runs the commands of docs/rules.md, and lists by command line what they made.

@@ -1142,6 +1142,161 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhooks
+         * @description Scope `admin`. In the order of their names.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Create a webhook
+         * @description Scope `admin`. Events that occur from then on are sent to the URL. The response contains the secret that signs
+         *     them, which no later response contains. A workspace can have at most 20 webhooks. Names are unique among them
+         *     (409 `already_exists`). The URL must not be a private address, and redirects are not followed.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The webhook's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a webhook
+         * @description Scope `admin`.
+         */
+        get: operations["getWebhook"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook
+         * @description Scope `admin`. Nothing is sent to it after the response, except requests that had begun.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a webhook
+         * @description Scope `admin`. The body is a merge patch (RFC 7396): absent fields are unchanged, null removes a filter, `labels`
+         *     are merged, lists are replaced. While a webhook is disabled, no event is queued for it, and what is pending
+         *     waits.
+         */
+        patch: operations["patchWebhook"];
+        trace?: never;
+    };
+    "/api/webhooks/{id}/roll-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The webhook's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a new secret
+         * @description Scope `admin`. For 24 hours requests have two signatures: of the new secret and of the one before it.
+         */
+        post: operations["rollWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The webhook's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event
+         * @description Scope `admin`. Queues an event `webhook.test` for the webhook, whatever it subscribes to. The response is 409 if the
+         *     webhook is disabled or its queue is full.
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The webhook's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * List the deliveries of a webhook
+         * @description Scope `admin`. Newest first. Deliveries are removed 7 days after they finished.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhooks/{id}/deliveries/{deliveryId}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The webhook's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+                /** @description The delivery's id. An invalid UUID returns 404, like an unknown id. */
+                deliveryId: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a delivery again
+         * @description Scope `admin`. Queues the delivery again, with all of its attempts, in whatever state it is. The receiver gets it
+         *     with the same `webhook-id`. The response is 409 if the webhook is disabled.
+         */
+        post: operations["redeliverWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/rules": {
         parameters: {
             query?: never;
@@ -2462,6 +2617,130 @@ export interface components {
                 /** Format: uuid */
                 commandId: string;
             };
+            requestId: components["schemas"]["RequestId"];
+        };
+        /** @description The types of events that are sent. */
+        WebhookEvents: ("alert.firing" | "alert.resolved" | "node.created" | "node.updated" | "node.deleted" | "edge.created" | "edge.updated" | "edge.deleted")[];
+        /** @description Only alerts with all of these labels are sent. Names have 1 to 256 characters. */
+        WebhookLabels: {
+            [key: string]: string;
+        };
+        /** @description Only nodes of these types are sent; empty: all. */
+        WebhookEntityTypes: ("concept" | "object" | "process" | "actor")[];
+        /** @description Only edges of these types are sent; empty: all. */
+        WebhookRelationTypes: string[];
+        Webhook: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            url: string;
+            events: components["schemas"]["WebhookEvents"];
+            labels: components["schemas"]["WebhookLabels"];
+            entityTypes: components["schemas"]["WebhookEntityTypes"];
+            relationTypes: components["schemas"]["WebhookRelationTypes"];
+            enabled: boolean;
+            /** @description Why the service disabled the webhook; null: it did not. */
+            disabledReason: string | null;
+            /** @description How many events were not queued, because 10,000 deliveries were pending or the body was larger than 256 KiB. */
+            dropped: number;
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+        };
+        WebhookWithSecret: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            url: string;
+            events: components["schemas"]["WebhookEvents"];
+            labels: components["schemas"]["WebhookLabels"];
+            entityTypes: components["schemas"]["WebhookEntityTypes"];
+            relationTypes: components["schemas"]["WebhookRelationTypes"];
+            enabled: boolean;
+            /** @description Why the service disabled the webhook; null: it did not. */
+            disabledReason: string | null;
+            /** @description How many events were not queued, because 10,000 deliveries were pending or the body was larger than 256 KiB. */
+            dropped: number;
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            /** @description The key of the signatures: 32 bytes in base64 after `whsec_`. */
+            secret: string;
+        };
+        NewWebhook: {
+            name: string;
+            url: string;
+            events: components["schemas"]["WebhookEvents"];
+            labels?: components["schemas"]["WebhookLabels"];
+            entityTypes?: components["schemas"]["WebhookEntityTypes"];
+            relationTypes?: components["schemas"]["WebhookRelationTypes"];
+            /** @default true */
+            enabled?: boolean;
+        };
+        WebhookPatch: {
+            name?: string;
+            url?: string;
+            events?: components["schemas"]["WebhookEvents"];
+            /** @description Merged with the labels. */
+            labels?: {
+                [key: string]: string | null;
+            } | null;
+            entityTypes?: ("concept" | "object" | "process" | "actor")[] | null;
+            relationTypes?: string[] | null;
+            enabled?: boolean;
+        };
+        /**
+         * @description `failed`: no further attempt follows.
+         * @enum {string}
+         */
+        WebhookDeliveryState: "pending" | "delivered" | "failed";
+        WebhookDelivery: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The `webhook-id` of its requests.
+             */
+            eventId: string;
+            eventType: string;
+            state: components["schemas"]["WebhookDeliveryState"];
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description null: none follows.
+             */
+            nextAttemptAt: string | null;
+            /** @description The status of the last answer; null: there was none. */
+            lastStatus: number | null;
+            /** @description Why the last attempt failed; null: it did not. */
+            lastError: string | null;
+            createdAt: components["schemas"]["Timestamp"];
+            /** Format: date-time */
+            finishedAt: string | null;
+        };
+        WebhookAnswer: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Webhook"];
+            requestId: components["schemas"]["RequestId"];
+        };
+        NewWebhookAnswer: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["WebhookWithSecret"];
+            requestId: components["schemas"]["RequestId"];
+        };
+        WebhookDeliveryAnswer: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["WebhookDelivery"];
+            requestId: components["schemas"]["RequestId"];
+        };
+        WebhookList: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Webhook"][];
+            meta: components["schemas"]["Meta"];
+            requestId: components["schemas"]["RequestId"];
+        };
+        WebhookDeliveryList: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["WebhookDelivery"][];
+            meta: components["schemas"]["Meta"];
             requestId: components["schemas"]["RequestId"];
         };
         SourceList: {
@@ -6567,6 +6846,443 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /** @description Items per page. A value over 100 is clamped to 100. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Items to skip. */
+                offset?: components["parameters"]["Offset"];
+            };
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of webhooks. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "on call",
+                 *       "url": "https://hooks.example.com/livegraph",
+                 *       "events": [
+                 *         "alert.firing",
+                 *         "alert.resolved"
+                 *       ],
+                 *       "labels": {
+                 *         "severity": "page"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewWebhook"];
+            };
+        };
+        responses: {
+            /** @description The webhook was created. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewWebhookAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+                /** @description Entity tags that the caller has. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description The webhook's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookAnswer"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path: {
+                /** @description The webhook's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook was deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    patchWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path: {
+                /** @description The webhook's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "enabled": true,
+                 *       "labels": {
+                 *         "team": null
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookPatch"];
+                "application/merge-patch+json": components["schemas"]["WebhookPatch"];
+            };
+        };
+        responses: {
+            /** @description The updated webhook. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    rollWebhookSecret: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path: {
+                /** @description The webhook's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook with its new secret. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewWebhookAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path: {
+                /** @description The webhook's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery that was queued. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Only deliveries in this state. */
+                state?: components["schemas"]["WebhookDeliveryState"];
+                /** @description Items per page. A value over 100 is clamped to 100. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Items to skip. */
+                offset?: components["parameters"]["Offset"];
+            };
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path: {
+                /** @description The webhook's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    redeliverWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path: {
+                /** @description The webhook's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+                /** @description The delivery's id. An invalid UUID returns 404, like an unknown id. */
+                deliveryId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery that was queued. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             502: components["responses"]["BadGateway"];
