@@ -106,7 +106,8 @@ func TestFilesOfRulesThatAreRefused(t *testing.T) {
 		Method: http.MethodPut, Path: rulesPath + "x", Body: "x", Header: map[string]string{"Content-Type": "text/plain"},
 	}).RequireFailure(t, 415, "VALIDATION_ERROR", "", nil)
 	l.putRules(t, ".x", "groups: []").RequireFailure(t, 400, "VALIDATION_ERROR", "", map[string]any{"field": "name"})
-	l.putRules(t, "x?dryRun=perhaps", "x").RequireFailure(t, 400, "VALIDATION_ERROR", "", map[string]any{"field": "dryRun"})
+	l.putRules(t, "x?dryRun=perhaps", "x").
+		RequireFailure(t, 400, "VALIDATION_ERROR", "", map[string]any{"field": "dryRun"})
 	requireStatus(t, http.StatusOK, l.putRules(t, "x?dryRun=true", rule("{record: b, expr: '1'}")))
 	l.Do(t, contract.Request{Path: rulesPath + "x"}).RequireFailure(t, 404, "NOT_FOUND", "", nil)
 }
