@@ -81,7 +81,7 @@ func (a *api) alerts(w http.ResponseWriter, r *http.Request) error {
 		}
 		return y.ActiveAt.Compare(*x.ActiveAt)
 	})
-	page := active[min(offset, len(active)):min(offset+limit, len(active))]
+	page := reply.PageOf(active, limit, offset)
 	reply.List(w, r, page, reply.PageMeta(int64(len(active)), limit, offset, len(page)))
 	return nil
 }

@@ -111,7 +111,7 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := files[min(offset, len(files)):min(offset+limit, len(files))]
+	page := reply.PageOf(files, limit, offset)
 	items := make([]listedFile, len(page))
 	for i := range page {
 		items[i] = listedFile{file: fileOf(&page[i])}
