@@ -181,21 +181,23 @@ function WebhookDetails({
           ]}
         />
         {send.error && <ErrorNotice error={send.error} />}
-        <Field label="Deliveries">
-          <Select
-            value={state}
-            onChange={(e) => {
-              setState(e.target.value)
-              setOffset(0)
-            }}
-            options={[
-              { value: '', label: 'All' },
-              { value: 'failed', label: 'Failed' },
-              { value: 'pending', label: 'Pending' },
-              { value: 'delivered', label: 'Delivered' },
-            ]}
-          />
-        </Field>
+        <div className="alerts-filter">
+          <Field label="Deliveries">
+            <Select
+              value={state}
+              onChange={(e) => {
+                setState(e.target.value)
+                setOffset(0)
+              }}
+              options={[
+                { value: '', label: 'All' },
+                { value: 'failed', label: 'Failed' },
+                { value: 'pending', label: 'Pending' },
+                { value: 'delivered', label: 'Delivered' },
+              ]}
+            />
+          </Field>
+        </div>
         {list.error && !list.data ? (
           <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
         ) : (
