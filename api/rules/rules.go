@@ -27,6 +27,7 @@ type store interface {
 		ctx context.Context, workspace uuid.UUID, f *alerting.RuleFile,
 	) (stored alerting.RuleFile, created bool, err error)
 	DeleteRuleFile(ctx context.Context, workspace uuid.UUID, name string) error
+	RuleState(ctx context.Context, workspace uuid.UUID) ([]byte, error)
 	Alertmanagers(ctx context.Context, workspace uuid.UUID) ([]string, error)
 	SetAlertmanagers(ctx context.Context, workspace uuid.UUID, urls []string) error
 }
@@ -45,6 +46,7 @@ type api struct{ Deps }
 const (
 	filesPath         = "/api/rules"
 	filePath          = "/api/rules/{name}"
+	alertsPath        = "/api/alerts"
 	alertmanagersPath = "/api/alertmanagers"
 )
 
@@ -59,6 +61,7 @@ func Routes(deps Deps) []route.Route {
 		{Method: http.MethodGet, Pattern: filePath, Scopes: read, Handle: a.get},
 		{Method: http.MethodPut, Pattern: filePath, Scopes: write, RequireAllScopes: true, Handle: a.put},
 		{Method: http.MethodDelete, Pattern: filePath, Scopes: write, RequireAllScopes: true, Handle: a.delete},
+		{Method: http.MethodGet, Pattern: alertsPath, Scopes: read, Handle: a.alerts},
 		{Method: http.MethodGet, Pattern: alertmanagersPath, Scopes: admin, Handle: a.alertmanagers},
 		{Method: http.MethodPut, Pattern: alertmanagersPath, Scopes: admin, Handle: a.setAlertmanagers},
 	}
@@ -72,6 +75,14 @@ type file struct {
 	Version   int64     `json:"version"`
 	CreatedAt time.Time `json:"createdAt"`
 	UpdatedAt time.Time `json:"updatedAt"`
+}
+
+// listedFile is the JSON form of a file with the state of its rules.
+type listedFile struct {
+	file
+	LastEvaluation *time.Time `json:"lastEvaluation"` // nil: not evaluated yet
+	Failing        int        `json:"failing"`        // rules whose last evaluation failed
+	LastError      *string    `json:"lastError"`      // of the first of them
 }
 
 // fileWithContent is the JSON form of a file with its text.
@@ -96,10 +107,15 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := files[min(offset, len(files)):min(offset+limit, len(files))]
-	items := make([]file, len(page))
+	groups, err := a.state(r)
+	if err != nil {
+		return err
+	}
+	page := reply.PageOf(files, limit, offset)
+	items := make([]listedFile, len(page))
 	for i := range page {
-		items[i] = fileOf(&page[i])
+		items[i] = listedFile{file: fileOf(&page[i])}
+		items[i].add(groups)
 	}
 	reply.List(w, r, items, reply.PageMeta(int64(len(files)), limit, offset, len(items)))
 	return nil

@@ -107,7 +107,7 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := all[min(offset, len(all)):min(offset+limit, len(all))]
+	page := reply.PageOf(all, limit, offset)
 	items := make([]webhook, len(page))
 	for i := range page {
 		items[i] = webhookOf(&page[i])

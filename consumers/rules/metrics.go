@@ -22,7 +22,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	counter := func(name, help string) prometheus.Counter {
 		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
-	return &metrics{
+	m := &metrics{
 		workspaces: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_rules_workspaces", Help: "Number of workspaces that have rules, or alerts that fire.",
 		}),
@@ -49,4 +49,11 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Help: "Total number of requests to Alertmanagers, by outcome: sent, failed, dropped (the queue was full).",
 		}, []string{"outcome"}),
 	}
+	for _, state := range []string{"firing", "resolved"} {
+		m.changes.WithLabelValues(state)
+	}
+	for _, outcome := range []string{"sent", "failed", "dropped"} {
+		m.sent.WithLabelValues(outcome)
+	}
+	return m
 }

@@ -152,6 +152,13 @@ export const PAGES: readonly {
   },
   { name: 'graph', path: 'graph', heading: 'Graph', scoped: true, shows: (p) => p.getByText(/\d\d nodes, [1-9]\d* edges/) },
   {
+    name: 'alerts',
+    path: 'alerts',
+    heading: 'Alerts',
+    scoped: true,
+    shows: (p) => p.getByText('No active alert'),
+  },
+  {
     name: 'search',
     path: 'search?q=what+fills+the+disk',
     heading: 'Search',

@@ -106,7 +106,8 @@ func TestFilesOfRulesThatAreRefused(t *testing.T) {
 		Method: http.MethodPut, Path: rulesPath + "x", Body: "x", Header: map[string]string{"Content-Type": "text/plain"},
 	}).RequireFailure(t, 415, "VALIDATION_ERROR", "", nil)
 	l.putRules(t, ".x", "groups: []").RequireFailure(t, 400, "VALIDATION_ERROR", "", map[string]any{"field": "name"})
-	l.putRules(t, "x?dryRun=perhaps", "x").RequireFailure(t, 400, "VALIDATION_ERROR", "", map[string]any{"field": "dryRun"})
+	l.putRules(t, "x?dryRun=perhaps", "x").
+		RequireFailure(t, 400, "VALIDATION_ERROR", "", map[string]any{"field": "dryRun"})
 	requireStatus(t, http.StatusOK, l.putRules(t, "x?dryRun=true", rule("{record: b, expr: '1'}")))
 	l.Do(t, contract.Request{Path: rulesPath + "x"}).RequireFailure(t, 404, "NOT_FOUND", "", nil)
 }
@@ -198,6 +199,23 @@ func TestTheStateOfRulesIsAnsweredAsByPrometheus(t *testing.T) {
 	require.Equal(t, []string{"r0", "A1"}, names("file[]", "x", "file[]", "f", "rule_group[]", "g"))
 	require.JSONEq(t, `{"alerts":[{"labels":{"alertname":"A"},"annotations":{"s":"2"},"state":"firing",
 		"activeAt":"2026-03-01T00:00:00Z","value":"2e+00"}]}`, string(l.prom(t, "/alerts").Data))
+	var alerts []struct{ State, Name, Value, File, Group string }
+	l.Get(t, "/api/alerts", &alerts)
+	require.Equal(t, []struct{ State, Name, Value, File, Group string }{{"firing", "A", "2e+00", "f", "g"}}, alerts)
+	l.Get(t, "/api/alerts?state=pending", &alerts)
+	require.Empty(t, alerts)
+	l.Do(t, contract.Request{Path: "/api/alerts?state=x"}).
+		RequireFailure(t, 400, "VALIDATION_ERROR", "", map[string]any{"field": "state"})
+	requireStatus(t, http.StatusCreated, l.putRules(t, "f", "groups: [{name: g, rules: []}]"))
+	var files []struct {
+		Failing        int
+		LastError      *string
+		LastEvaluation *time.Time
+	}
+	l.Get(t, "/api/rules", &files)
+	require.Equal(t, 1, files[0].Failing)
+	require.Equal(t, "no", *files[0].LastError)
+	require.Equal(t, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), *files[0].LastEvaluation)
 	for _, parameters := range [][]string{{"type", "x"}, {"exclude_alerts", "x"}, {"match[]", "sum(x)"}} {
 		a := l.Do(t, contract.Request{Path: "/prometheus/api/v1/rules?" + parameters[0] + "=" + parameters[1]})
 		require.Equal(t, 400, a.Status)

@@ -96,6 +96,7 @@ func scopesOfRoutes() map[string]needs {
 		"GET /api/rules/{name}":                      readLive,
 		"PUT /api/rules/{name}":                      liveBoth,
 		"DELETE /api/rules/{name}":                   liveBoth,
+		"GET /api/alerts":                            readLive,
 		"GET /api/alertmanagers":                     admin,
 		"PUT /api/alertmanagers":                     admin,
 		"GET /api/admin/audit":                       admin,

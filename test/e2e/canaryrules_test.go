@@ -22,7 +22,8 @@ func (w *tenants) writeRuleCanaries() {
 		"annotations": object{c("name of an annotation"): c("annotation")},
 	}
 	group := object{
-		"name": c("group"), "interval": "5s", "rules": []any{rule}, "labels": object{c("name of a group's label"): c("label")},
+		"name": c("group"), "interval": "5s", "rules": []any{rule},
+		"labels": object{c("name of a group's label"): c("label")},
 	}
 	file := object{"groups": []any{group}}
 	w.writeJSON(opRules, "/api/rules/machines", file, http.StatusCreated)

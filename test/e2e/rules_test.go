@@ -124,7 +124,8 @@ func TestAlertsOutliveKills(t *testing.T) {
 		})
 	}, 10*time.Second, 100*time.Millisecond)
 	want := []string{"alert.firing Hot", "alert.firing HotForLong", "alert.resolved Hot", "alert.resolved HotForLong"}
-	require.Eventually(t, func() bool { return len(receiver.received()) >= len(want) }, 10*time.Second, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return len(receiver.received()) >= len(want) }, 10*time.Second,
+		100*time.Millisecond)
 	s.Do(http.MethodDelete, "/api/rules/machines", nil, http.StatusNoContent, nil)
 	require.Eventually(t, func() bool { return s.lastEvaluation().IsZero() }, 20*time.Second, 200*time.Millisecond)
 	require.Equal(t, want, receiver.received(), "each change is one event")

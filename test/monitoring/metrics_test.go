@@ -160,7 +160,7 @@ var allowedValues = map[string]*regexp.Regexp{
 	),
 	"outcome":  regexp.MustCompile(`^[a-z_]{4,16}$`),
 	"reason":   regexp.MustCompile(`^[a-z0-9_]{4,20}$`),
-	"state":    oneOf("open", "redriven", "discarded", "done", "failed", "cancelled"),
+	"state":    oneOf("open", "redriven", "discarded", "done", "failed", "cancelled", "firing", "resolved"),
 	"kind":     regexp.MustCompile(`^[a-z]{4,12}$`),
 	"code":     regexp.MustCompile(`^[2-5][0-9][0-9]$`),
 	"cause":    regexp.MustCompile(`^[a-z]+$`),

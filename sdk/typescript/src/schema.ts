@@ -1360,6 +1360,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List active alerts
+         * @description Scope `read:livedata`. Lists the alerts that fire, then those that are pending, the newest first. The list is a
+         *     few seconds old at most, and has at most 2,000 alerts.
+         */
+        get: operations["listAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/alertmanagers": {
         parameters: {
             query?: never;
@@ -1823,7 +1844,7 @@ export interface components {
             line?: number;
             reason: string;
         };
-        RuleFile: {
+        ListedRuleFile: {
             name: string;
             /** @description Number of groups. */
             groups: number;
@@ -1835,10 +1856,43 @@ export interface components {
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
+            /**
+             * Format: date-time
+             * @description Null if it was not evaluated yet.
+             */
+            lastEvaluation: string | null;
+            /** @description Number of rules whose last evaluation failed. */
+            failing: number;
+            /** @description The error of the first of them. */
+            lastError: string | null;
+        };
+        Alert: {
+            /** @enum {string} */
+            state: "firing" | "pending";
+            name: string;
+            /** @description Without the name. */
+            labels: {
+                [key: string]: string;
+            };
+            annotations: {
+                [key: string]: string;
+            };
+            /** @description A number as text, such as 9.5e+01, NaN or +Inf. */
+            value: string;
+            /** Format: date-time */
+            activeAt: string | null;
+            file: string;
+            group: string;
+        };
+        AlertList: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Alert"][];
+            meta: components["schemas"]["Meta"];
+            requestId: components["schemas"]["RequestId"];
         };
         RuleFileList: {
             success: components["schemas"]["Succeeded"];
-            data: components["schemas"]["RuleFile"][];
+            data: components["schemas"]["ListedRuleFile"][];
             meta: components["schemas"]["Meta"];
             requestId: components["schemas"]["RequestId"];
         };
@@ -7507,6 +7561,52 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    listAlerts: {
+        parameters: {
+            query?: {
+                /** @description Only alerts in this state. */
+                state?: "firing" | "pending";
+                /** @description Items per page. A value over 100 is clamped to 100. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Items to skip. */
+                offset?: components["parameters"]["Offset"];
+            };
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of alerts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertList"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];

@@ -2,6 +2,7 @@
 
 import {
   Activity,
+  BellRing,
   Building2,
   FileClock,
   KeyRound,
@@ -64,6 +65,15 @@ export const PAGES: readonly PageEntry[] = [
     scoped: true,
     keywords: 'nodes edges explorer history undo',
     load: () => import('@/pages/graph'),
+  },
+  {
+    path: 'alerts',
+    name: 'Alerts',
+    icon: BellRing,
+    group: 'Workspace',
+    scoped: true,
+    keywords: 'rules prometheus recording firing webhooks deliveries',
+    load: () => import('@/pages/alerts'),
   },
   {
     path: 'search',
