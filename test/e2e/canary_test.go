@@ -302,9 +302,11 @@ func (w *tenants) requireVisibleToOwner(calls []call) {
 	}
 }
 
-// varyingFields matches what differs between two responses about the same state: the request id, and
-// the status of a source, which depends on the time.
-var varyingFields = regexp.MustCompile(`"requestId":"[^"]*","success"|"status":"(active|stale)"`)
+// varyingFields matches what differs between two responses about the same state: the request id, the
+// status of a source, which depends on the time, and the time of the last evaluation of rules.
+var varyingFields = regexp.MustCompile(
+	`"requestId":"[^"]*","success"|"status":"(active|stale)"|"lastEvaluation":("[^"]*"|null)`,
+)
 
 // lists returns the lists of a tenant's resources.
 func (w *tenants) lists(as createdKey) string {
