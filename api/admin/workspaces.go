@@ -90,8 +90,7 @@ func workspaceOf(w *access.Workspace) workspaceAnswer {
 
 // paginate returns a page of a list.
 func paginate[T any](list []T, limit, offset int) ([]T, reply.Meta) {
-	page := list[min(offset, len(list)):]
-	page = page[:min(limit, len(page))]
+	page := reply.PageOf(list, limit, offset)
 	return page, reply.PageMeta(int64(len(list)), limit, offset, len(page))
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/livegraph/livegraph/internal/services/promstore"
 	"github.com/livegraph/livegraph/internal/services/rulestate"
 )
 
@@ -69,12 +70,7 @@ func accepts(list []string, value string) bool { return len(list) == 0 || slices
 // selects reports whether labels match all matchers of a selector, or there are no selectors.
 func selects(selectors [][]*labels.Matcher, ls labels.Labels) bool {
 	return len(selectors) == 0 || slices.ContainsFunc(selectors, func(matchers []*labels.Matcher) bool {
-		for _, m := range matchers {
-			if !m.Matches(ls.Get(m.Name)) {
-				return false
-			}
-		}
-		return true
+		return promstore.MatchesAll(matchers, ls)
 	})
 }
 

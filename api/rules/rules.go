@@ -21,7 +21,7 @@ import (
 
 // store has the files; see storage/postgres/alerting.
 type store interface {
-	RuleFiles(ctx context.Context, workspace uuid.UUID) ([]alerting.RuleFile, error)
+	ListRuleFiles(ctx context.Context, workspace uuid.UUID) ([]alerting.RuleFile, error)
 	RuleFile(ctx context.Context, workspace uuid.UUID, name string) (alerting.RuleFile, error)
 	PutRuleFile(
 		ctx context.Context, workspace uuid.UUID, f *alerting.RuleFile,
@@ -103,7 +103,7 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	files, err := a.Store.RuleFiles(r.Context(), request.PrincipalOf(r.Context()).Workspace)
+	files, err := a.Store.ListRuleFiles(r.Context(), request.PrincipalOf(r.Context()).Workspace)
 	if err != nil {
 		return err
 	}

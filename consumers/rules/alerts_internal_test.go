@@ -15,10 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/services/promengine"
-	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/alerting"
-	"github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 // changes are the notified changes of alerts.
@@ -26,11 +24,7 @@ type changes struct{ fired, resolved []string }
 
 func newTestEvaluator(t *testing.T) (e *evaluator, notified *changes) {
 	t.Helper()
-	db, err := stores.Open(t.Context(), testenv.MigratedPostgres(t), 4)
-	require.NoError(t, err)
-	t.Cleanup(db.Close)
-	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "w", Plan: access.PlanPro, Mode: "live"})
-	require.NoError(t, err)
+	db := pgtest.Open(t)
 	notified = &changes{}
 	r := New(Deps{Store: db, Notify: func(
 		_ context.Context, _ pgx.Tx, _ uuid.UUID, fired, resolved []alerting.Alert,
@@ -43,7 +37,7 @@ func newTestEvaluator(t *testing.T) (e *evaluator, notified *changes) {
 		}
 		return nil
 	}})
-	e = r.newEvaluator(w.ID, slog.Default())
+	e = r.newEvaluator(pgtest.Workspace(t, db, "live").ID, slog.Default())
 	e.alerts = newRecord(nil)
 	return e, notified
 }

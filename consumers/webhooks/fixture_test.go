@@ -23,7 +23,7 @@ import (
 
 const waitTimeout = 30 * time.Second
 
-// fixture is a workspace with a database of its own.
+// fixture is a workspace in its own database.
 type fixture struct {
 	*testing.T
 	db        *pgtest.DB

@@ -34,8 +34,7 @@ func (a *api) indexes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	from := min(offset, len(all))
-	page := all[from:min(from+limit, len(all))]
+	page := reply.PageOf(all, limit, offset)
 	ids := make([]uuid.UUID, len(page))
 	for i := range page {
 		ids[i] = page[i].ID

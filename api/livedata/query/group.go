@@ -129,12 +129,6 @@ func (g *grouping) key(s *registry.Series) (string, map[string]string) {
 	return key.String(), tags
 }
 
-// slicePage returns the entries of a page of a list.
-func slicePage[T any](list []T, limit, offset int) []T {
-	from := min(offset, len(list))
-	return list[from:min(from+limit, len(list))]
-}
-
 // byKind returns the series of the groups of a kind, each with the index of its group.
 func byKind(groups []*group, kind pointblock.Kind) (series []uint64, indexes []int) {
 	for i, g := range groups {

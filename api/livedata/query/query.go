@@ -144,7 +144,7 @@ func (r *run) selectGroups(ctx context.Context) error {
 		return tooManySeries()
 	}
 	all := q.grouping.groups(list)
-	r.groups = slicePage(all, q.limit, q.offset)
+	r.groups = reply.PageOf(all, q.limit, q.offset)
 	r.meta = reply.PageMeta(int64(len(all)), q.limit, q.offset, len(r.groups))
 	return r.readExclusions(ctx, list)
 }

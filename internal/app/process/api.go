@@ -19,7 +19,6 @@ import (
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
-	"github.com/livegraph/livegraph/api/rules"
 	"github.com/livegraph/livegraph/api/tail"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
@@ -53,7 +52,8 @@ func (b *builder) addAPI() error {
 		Admin: operators, Ready: b.ready(trail), Metrics: b.Metrics, TLS: b.TLS, Tracing: b.Tracing,
 		Routes: slices.Concat(
 			graph.Routes, SearchRoutes(&b.Options, &b.Stores), audit.Routes(b.auditDeps()), b.adminRoutes(operators), live,
-			b.promqlRoutes(), b.ruleRoutes(), WebhookRoutes(b.Postgres, b.outbound()), []route.Route{agents},
+			b.promqlRoutes(), RuleRoutes(b.Config, b.Postgres, b.outbound()), WebhookRoutes(b.Postgres, b.outbound()),
+			[]route.Route{agents},
 		),
 	})
 	if err != nil {
@@ -139,13 +139,6 @@ func (b *builder) promqlRoutes() []route.Route {
 		Metadata: b.Postgres, Rules: b.Postgres, Version: b.Version, MaxSamples: cfg.MaxSamples, Windows: cfg.Windows,
 		QueryTimeout: b.Config.API.QueryTimeout,
 		Logger:       b.Logger, Metrics: b.Metrics,
-	})
-}
-
-// ruleRoutes returns the routes of files of rules.
-func (b *builder) ruleRoutes() []route.Route {
-	return rules.Routes(rules.Deps{
-		Store: b.Postgres, MinInterval: b.Config.Rules.MinInterval, CheckURL: b.outbound().CheckURL,
 	})
 }
 

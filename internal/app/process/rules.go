@@ -7,21 +7,25 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/deleted"
+	"github.com/livegraph/livegraph/api/route"
+	ruleroutes "github.com/livegraph/livegraph/api/rules"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/consumers/rules"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/ingest/routing"
+	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/platform/outbound"
 	"github.com/livegraph/livegraph/internal/services/promengine"
 	"github.com/livegraph/livegraph/internal/services/promstore"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
+	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // addRules adds the evaluation of rules.
 func (b *builder) addRules() error {
 	cfg := &b.Config.Rules
 	runner := rules.New(rules.Deps{
-		Store: b.Postgres, Series: b.promStorage(), Write: b.writePoints(b.pointIntake().pipeline), Watermarks: b.Postgres,
+		Store: b.Postgres, Series: b.promStorage(), Write: writePoints(b.pointIntake().pipeline), Watermarks: b.Postgres,
 		TopicID:  func() [16]byte { return b.Kafka.PointsTopic().ID },
 		Notify:   b.webhookQueue().NotifyAlerts,
 		Client:   b.outbound().Client,
@@ -33,10 +37,15 @@ func (b *builder) addRules() error {
 	return nil
 }
 
+// RuleRoutes creates the routes of files of rules.
+func RuleRoutes(cfg *config.Config, db *pgstores.DB, guard *outbound.Guard) []route.Route {
+	return ruleroutes.Routes(ruleroutes.Deps{
+		Store: db, MinInterval: cfg.Rules.MinInterval, CheckURL: guard.CheckURL,
+	})
+}
+
 // writePoints returns a function that writes requests of remote write.
-func (b *builder) writePoints(
-	pipeline *ingest.Pipeline,
-) func(context.Context, uuid.UUID, []byte) (rules.Written, error) {
+func writePoints(pipeline *ingest.Pipeline) func(context.Context, uuid.UUID, []byte) (rules.Written, error) {
 	return func(ctx context.Context, workspace uuid.UUID, body []byte) (written rules.Written, err error) {
 		result, err := pipeline.Accept(ctx, ingest.RemoteWrite, ingest.Request{
 			Workspace: workspace, RequestID: "rules_" + uuid.NewString(), ReceivedAt: time.Now(), Body: body,

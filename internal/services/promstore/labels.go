@@ -135,7 +135,8 @@ func matchesMetric(matchers []*labels.Matcher, metric string) bool {
 	return true
 }
 
-func matchesAll(matchers []*labels.Matcher, ls labels.Labels) bool {
+// MatchesAll reports whether labels match all matchers.
+func MatchesAll(matchers []*labels.Matcher, ls labels.Labels) bool {
 	for _, m := range matchers {
 		if !m.Matches(ls.Get(m.Name)) {
 			return false

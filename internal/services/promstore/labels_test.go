@@ -87,7 +87,7 @@ func TestNarrowingExcludesNoMatch(t *testing.T) {
 			}
 		}
 		matched += len(matchers)
-		require.True(t, matchesAll(matchers, b.labels(s)))
+		require.True(t, MatchesAll(matchers, b.labels(s)))
 		require.True(t, matchesMetric(matchers, s.Metric))
 		require.True(t, fulfils(s, narrow(matchers)), "%v", matchers)
 	})

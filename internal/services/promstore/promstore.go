@@ -162,7 +162,7 @@ func (q *Query) match(
 			return true
 		}
 		ls := b.labels(s)
-		if !matchesAll(matchers, ls) {
+		if !MatchesAll(matchers, ls) {
 			return true
 		}
 		return each(s, ls)

@@ -155,3 +155,13 @@ func scanWorkspace(row pgx.CollectableRow) (Workspace, error) {
 func WorkspaceNotFound(id uuid.UUID) error {
 	return fault.Newf(fault.NotFound, "No workspace %s", id)
 }
+
+// LockWorkspace locks the row of a workspace until the transaction ends, so that changes which count against a limit of
+// the workspace wait for each other. It reports false if there is no such workspace, or it is being deleted.
+func LockWorkspace(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) (exists bool, err error) {
+	tag, err := tx.Exec(ctx, `SELECT FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`, workspace)
+	if err != nil {
+		return false, fmt.Errorf("locking the workspace: %w", err)
+	}
+	return tag.RowsAffected() > 0, nil
+}

@@ -13,20 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/alerting"
-	"github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
-func open(t *testing.T) (*stores.DB, uuid.UUID) {
+func open(t *testing.T) (*pgtest.DB, uuid.UUID) {
 	t.Helper()
-	db, err := stores.Open(t.Context(), testenv.MigratedPostgres(t), 8)
-	require.NoError(t, err)
-	t.Cleanup(db.Close)
-	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "w", Plan: access.PlanPro, Mode: "live"})
-	require.NoError(t, err)
-	return db, w.ID
+	db := pgtest.Open(t)
+	return db, pgtest.Workspace(t, db, "live").ID
 }
 
 func alert(fingerprint uint64) alerting.Alert {

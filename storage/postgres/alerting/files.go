@@ -11,6 +11,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // Limits of a workspace.
@@ -30,7 +31,11 @@ type RuleFile struct {
 	UpdatedAt time.Time
 }
 
-const fileColumns = "name, content, groups, rules, version, created_at, updated_at"
+const (
+	fileColumns   = "name, content" + fileState
+	listedColumns = "name, ''" + fileState
+	fileState     = ", groups, rules, version, created_at, updated_at"
+)
 
 func scanFile(row pgx.CollectableRow) (f RuleFile, err error) {
 	err = row.Scan(&f.Name, &f.Content, &f.Groups, &f.Rules, &f.Version, &f.CreatedAt, &f.UpdatedAt)
@@ -40,7 +45,16 @@ func scanFile(row pgx.CollectableRow) (f RuleFile, err error) {
 
 // RuleFiles returns the files of a workspace in the order of their names.
 func (db *Store) RuleFiles(ctx context.Context, workspace uuid.UUID) ([]RuleFile, error) {
-	rows, err := db.pool.Query(ctx, `SELECT `+fileColumns+` FROM rule_files WHERE workspace_id = $1 ORDER BY name`,
+	return db.files(ctx, workspace, fileColumns)
+}
+
+// ListRuleFiles is RuleFiles without the contents, which may be 25 MB.
+func (db *Store) ListRuleFiles(ctx context.Context, workspace uuid.UUID) ([]RuleFile, error) {
+	return db.files(ctx, workspace, listedColumns)
+}
+
+func (db *Store) files(ctx context.Context, workspace uuid.UUID, columns string) ([]RuleFile, error) {
+	rows, err := db.pool.Query(ctx, `SELECT `+columns+` FROM rule_files WHERE workspace_id = $1 ORDER BY name`,
 		workspace)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading files of rules: %w", err))
@@ -54,12 +68,7 @@ func (db *Store) RuleFiles(ctx context.Context, workspace uuid.UUID) ([]RuleFile
 
 // RuleFile returns one file. It returns a NotFound error if there is none with the name.
 func (db *Store) RuleFile(ctx context.Context, workspace uuid.UUID, name string) (RuleFile, error) {
-	rows, err := db.pool.Query(ctx, `SELECT `+fileColumns+` FROM rule_files WHERE workspace_id = $1 AND name = $2`,
-		workspace, name)
-	if err != nil {
-		return RuleFile{}, postgres.Classify(fmt.Errorf("reading a file of rules: %w", err))
-	}
-	file, err := pgx.CollectExactlyOneRow(rows, scanFile)
+	file, err := readFile(ctx, db.pool, workspace, name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return RuleFile{}, errNoFile()
 	}
@@ -67,6 +76,16 @@ func (db *Store) RuleFile(ctx context.Context, workspace uuid.UUID, name string)
 		return RuleFile{}, postgres.Classify(fmt.Errorf("reading a file of rules: %w", err))
 	}
 	return file, nil
+}
+
+// readFile reads one file. It returns pgx.ErrNoRows if there is none with the name.
+func readFile(ctx context.Context, q postgres.Querier, workspace uuid.UUID, name string) (RuleFile, error) {
+	rows, err := q.Query(ctx, `SELECT `+fileColumns+` FROM rule_files WHERE workspace_id = $1 AND name = $2`,
+		workspace, name)
+	if err != nil {
+		return RuleFile{}, err
+	}
+	return pgx.CollectExactlyOneRow(rows, scanFile)
 }
 
 func errNoFile() error { return fault.New(fault.NotFound, "No such file of rules") }
@@ -77,13 +96,11 @@ func (db *Store) PutRuleFile(
 	ctx context.Context, workspace uuid.UUID, f *RuleFile,
 ) (stored RuleFile, created bool, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
-		// The limits are of the workspace, so changes of its files wait for each other. A workspace that is being
-		// deleted has no row that matches.
-		tag, err := tx.Exec(ctx, `SELECT FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`, workspace)
+		exists, err := access.LockWorkspace(ctx, tx, workspace)
 		if err != nil {
-			return fmt.Errorf("locking the workspace: %w", err)
+			return err
 		}
-		if tag.RowsAffected() == 0 {
+		if !exists {
 			return errNoFile()
 		}
 		var files, rules int
@@ -108,11 +125,7 @@ func (db *Store) PutRuleFile(
 		}
 		stored, err = pgx.CollectExactlyOneRow(rows, scanFile)
 		if created = err == nil && stored.CreatedAt.Equal(stored.UpdatedAt); errors.Is(err, pgx.ErrNoRows) {
-			rows, err = tx.Query(ctx, `SELECT `+fileColumns+` FROM rule_files WHERE workspace_id = $1 AND name = $2`,
-				workspace, f.Name)
-			if err == nil {
-				stored, err = pgx.CollectExactlyOneRow(rows, scanFile)
-			}
+			stored, err = readFile(ctx, tx, workspace, f.Name)
 		}
 		if err != nil {
 			return fmt.Errorf("storing a file of rules: %w", err)

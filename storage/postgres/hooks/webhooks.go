@@ -13,6 +13,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // MaxWebhooks is the maximum number of webhooks of a workspace.
@@ -91,12 +92,11 @@ func (db *Store) CreateWebhook(ctx context.Context, w *Webhook) (created Webhook
 	}
 	secret = newSecret()
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
-		// The limit is of the workspace, so its webhooks are created one after the other.
-		tag, err := tx.Exec(ctx, `SELECT FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`, w.Workspace)
+		exists, err := access.LockWorkspace(ctx, tx, w.Workspace)
 		if err != nil {
-			return fmt.Errorf("locking the workspace: %w", err)
+			return err
 		}
-		if tag.RowsAffected() == 0 {
+		if !exists {
 			return errNoWebhook()
 		}
 		var count int
@@ -180,7 +180,8 @@ func (db *Store) UpdateWebhook(
 	return updated, err
 }
 
-// RollSecret gives a webhook a new secret and returns it. The one before signs, too, for PreviousSecretFor.
+// RollSecret replaces the secret of a webhook and returns the new one. Deliveries are signed with both for
+// PreviousSecretFor.
 func (db *Store) RollSecret(ctx context.Context, workspace, id uuid.UUID) (w Webhook, secret string, err error) {
 	secret = newSecret()
 	w, err = collectWebhook(db.pool.Query(ctx, `UPDATE webhooks SET secret = $3, previous_secret = secret,

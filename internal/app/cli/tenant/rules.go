@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/livegraph/livegraph/api/promql"
-	"github.com/livegraph/livegraph/api/rules"
 	"github.com/livegraph/livegraph/internal/app/output"
+	"github.com/livegraph/livegraph/internal/app/process"
 	"github.com/livegraph/livegraph/internal/app/stores"
 	"github.com/livegraph/livegraph/internal/platform/outbound"
 	"github.com/livegraph/livegraph/internal/platform/plural"
@@ -35,10 +35,7 @@ type RulesCmd struct {
 // withRuleRoutes opens the store of rules, and runs work.
 func (c *tenant) withRuleRoutes(ctx context.Context, work func(*session) error) error {
 	return c.withStores(ctx, func(s *stores.Stores, v *session) error {
-		v.serve(rules.Routes(rules.Deps{
-			Store: s.Postgres, MinInterval: c.Rules.MinInterval,
-			CheckURL: outbound.New(c.Outbound.Networks()).CheckURL,
-		}))
+		v.serve(process.RuleRoutes(c.Config, s.Postgres, outbound.New(c.Outbound.Networks())))
 		v.serve(promql.Routes(promql.Deps{Rules: s.Postgres, QueryTimeout: c.API.QueryTimeout}))
 		return work(v)
 	})
@@ -58,23 +55,16 @@ type listedFile struct {
 // Run prints the files.
 func (c *RulesListCmd) Run(ctx context.Context, out *output.Writer) error {
 	return c.withRuleRoutes(ctx, func(v *session) error {
-		got, err := v.get(ctx, "/api/rules", url.Values{"limit": {"100"}})
-		if err != nil || c.JSON {
-			return printAnswer(out, got, err)
-		}
-		list, err := decode[page[listedFile]](got)
-		if err != nil {
-			return err
-		}
 		files := listing[listedFile]{
-			noun: "file", head: []string{"NAME", "GROUPS", "RULES", "VERSION", "UPDATED"},
+			path: "/api/rules", query: url.Values{"limit": {"100"}}, noun: "file",
+			head: []string{"NAME", "GROUPS", "RULES", "VERSION", "UPDATED"},
 			row: func(f *listedFile) []string {
 				return []string{
 					f.Name, strconv.Itoa(f.Groups), strconv.Itoa(f.Rules), strconv.FormatInt(f.Version, 10), timeText(&f.UpdatedAt),
 				}
 			},
 		}
-		return files.show(out, &list)
+		return files.printWith(ctx, out, &c.tenant, v)
 	})
 }
 
