@@ -40,6 +40,9 @@ const (
 	// lookupTimeout also bounds a poll. It is below staleAfter, so that one poll that
 	// hangs does not make the cache stale.
 	lookupTimeout = 700 * time.Millisecond
+	// newKeyTimeout bounds the look-up of a key that this process does not know yet. It is longer: a slow answer of
+	// Postgres, as after a start, is better than a refusal.
+	newKeyTimeout = 2 * time.Second
 	// maxLookups bounds how many connections unknown keys can occupy.
 	maxLookups = 8
 	cacheSize  = 50_000 // entries of known keys, and the same number of unknown ones
@@ -189,7 +192,11 @@ func (a *Authenticator) lookUp(ctx context.Context, hash [32]byte, from netip.Ad
 		return nil, errUnverifiable(errTooManyPending)
 	}
 	result := a.flights.DoChan(string(hash[:]), func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
+		timeout := newKeyTimeout
+		if wasKnown {
+			timeout = lookupTimeout
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 		defer cancel()
 		if !wasKnown {
 			return a.batcher.find(ctx, from, hash)

@@ -135,7 +135,7 @@ func (b *lookupBatcher) serve(from netip.Addr, q *addressQueue) {
 
 // lookUpBatch looks a batch up, and reports whether some of its keys do not exist.
 func (b *lookupBatcher) lookUpBatch(batch []*pendingLookup) (someUnknown bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), newKeyTimeout)
 	defer cancel()
 	hashes := make([][32]byte, len(batch))
 	for i, s := range batch {

@@ -19,7 +19,7 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
 	"github.com/livegraph/livegraph/internal/retrieval/links"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres/textindex"
+	"github.com/livegraph/livegraph/storage/postgres/linkstore"
 )
 
 const (
@@ -48,18 +48,18 @@ type comparison struct {
 	workspace uuid.UUID
 	nodes     map[uuid.UUID]graph.Node // those queued and the targets
 	mentions  map[uuid.UUID][]links.Mention
-	stored    map[uuid.UUID]map[uuid.UUID][]textindex.StoredLink // by source and target
+	stored    map[uuid.UUID]map[uuid.UUID][]linkstore.Stored // by source and target
 	incoming  map[uuid.UUID]int
 	removals  map[int64]bool // whether the change with a sequence is one of the linker
 }
 
 // link compares queued nodes of a workspace, and sends the commands for their differences.
-func (l *Linker) link(ctx context.Context, workspace uuid.UUID, queued []textindex.LinkNode) error {
+func (l *Linker) link(ctx context.Context, workspace uuid.UUID, queued []linkstore.Node) error {
 	c := &comparison{Linker: l, workspace: workspace}
 	if err := c.read(ctx, queued); err != nil {
 		return err
 	}
-	var same, changed []textindex.LinkNode
+	var same, changed []linkstore.Node
 	var records []kafka.Record
 	for _, q := range queued {
 		actions, err := c.actions(ctx, q.Node)
@@ -91,7 +91,7 @@ func (l *Linker) link(ctx context.Context, workspace uuid.UUID, queued []textind
 }
 
 // read reads the nodes, their mentions and their links.
-func (c *comparison) read(ctx context.Context, queued []textindex.LinkNode) (err error) {
+func (c *comparison) read(ctx context.Context, queued []linkstore.Node) (err error) {
 	ids := make([]uuid.UUID, len(queued))
 	for i, q := range queued {
 		ids[i] = q.Node
@@ -127,8 +127,8 @@ func (c *comparison) read(ctx context.Context, queued []textindex.LinkNode) (err
 }
 
 // isLinked reports whether the mentions of a node become links.
-func isLinked(n *graph.Node, mode textindex.LinkMode) bool {
-	return mode == textindex.LinksAll || mode == textindex.LinksDocuments && document.MarkOf(n) != nil
+func isLinked(n *graph.Node, mode linkstore.Mode) bool {
+	return mode == linkstore.All || mode == linkstore.Documents && document.MarkOf(n) != nil
 }
 
 // readLinks reads the links of the nodes, and their targets.
@@ -137,10 +137,10 @@ func (c *comparison) readLinks(ctx context.Context, ids []uuid.UUID) error {
 	if err != nil {
 		return err
 	}
-	c.stored = map[uuid.UUID]map[uuid.UUID][]textindex.StoredLink{}
+	c.stored = map[uuid.UUID]map[uuid.UUID][]linkstore.Stored{}
 	for _, s := range stored {
 		if c.stored[s.Source] == nil {
-			c.stored[s.Source] = map[uuid.UUID][]textindex.StoredLink{}
+			c.stored[s.Source] = map[uuid.UUID][]linkstore.Stored{}
 		}
 		c.stored[s.Source][s.Target] = append(c.stored[s.Source][s.Target], s)
 	}
@@ -184,7 +184,7 @@ func (c *comparison) actions(ctx context.Context, node uuid.UUID) (actions []gra
 			actions = append(actions, graph.Action{Payload: action})
 		}
 	}
-	var stale []textindex.StoredLink
+	var stale []linkstore.Stored
 	for target, list := range c.stored[node] {
 		for _, s := range list {
 			if !s.Deleted && !wanted[target] {
@@ -192,7 +192,7 @@ func (c *comparison) actions(ctx context.Context, node uuid.UUID) (actions []gra
 			}
 		}
 	}
-	slices.SortFunc(stale, func(a, b textindex.StoredLink) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	slices.SortFunc(stale, func(a, b linkstore.Stored) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	for _, s := range stale {
 		c.metrics.changed.WithLabelValues(actionDelete).Inc()
 		actions = append(actions, graph.Action{Payload: graph.DeleteEdge{ID: s.ID}})
@@ -230,18 +230,18 @@ func (c *comparison) linkTo(
 	c.metrics.changed.WithLabelValues(actionCreate).Inc()
 	return graph.CreateEdge{
 		ID: linkID(source.ID, target.ID, generation), SourceID: source.ID, TargetID: target.ID,
-		RelationType: textindex.LinkRelation, Properties: raw,
+		RelationType: linkstore.Relation, Properties: raw,
 	}, nil
 }
 
 // nextGeneration returns the generation of a new link between two nodes, and the last link, nil if there
 // was none. The ids identify links, because a purge removes the properties of deleted edges.
 func nextGeneration(
-	source, target uuid.UUID, list []textindex.StoredLink,
-) (generation int, last *textindex.StoredLink) {
+	source, target uuid.UUID, list []linkstore.Stored,
+) (generation int, last *linkstore.Stored) {
 	for {
 		id := linkID(source, target, generation)
-		index := slices.IndexFunc(list, func(s textindex.StoredLink) bool { return s.ID == id })
+		index := slices.IndexFunc(list, func(s linkstore.Stored) bool { return s.ID == id })
 		if index < 0 {
 			return generation, last
 		}
@@ -260,7 +260,7 @@ func linkID(source, target uuid.UUID, generation int) uuid.UUID {
 // removedByUser reports whether somebody else deleted the last link after the texts of both nodes were
 // last changed. Such a link is not made again.
 func (c *comparison) removedByUser(
-	ctx context.Context, source, target *graph.Node, last *textindex.StoredLink,
+	ctx context.Context, source, target *graph.Node, last *linkstore.Stored,
 ) (bool, error) {
 	if last == nil || last.Cascade || last.DeletedBy == 0 ||
 		last.UpdatedAt.Before(source.UpdatedAt) || last.UpdatedAt.Before(target.UpdatedAt) {

@@ -24,8 +24,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres/linkstore"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // Deps are the dependencies of the linker. All are required except Logger and Metrics.
@@ -140,7 +140,7 @@ func (l *Linker) round(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	byWorkspace := map[uuid.UUID][]textindex.LinkNode{}
+	byWorkspace := map[uuid.UUID][]linkstore.Node{}
 	var order []uuid.UUID
 	for _, n := range due {
 		if byWorkspace[n.Workspace] == nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
+	"github.com/livegraph/livegraph/storage/postgres/linkstore"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/storage/postgres/textindex"
 	"github.com/livegraph/livegraph/storage/redis"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -86,11 +86,11 @@ func (f *fixture) newWorkspace() uuid.UUID {
 		Name: "plant", Plan: "enterprise", Mode: "live",
 	})
 	require.NoError(f.tb, err)
-	f.mode(w.ID, textindex.LinksAll)
+	f.mode(w.ID, linkstore.All)
 	return w.ID
 }
 
-func (f *fixture) mode(workspace uuid.UUID, mode textindex.LinkMode) {
+func (f *fixture) mode(workspace uuid.UUID, mode linkstore.Mode) {
 	f.tb.Helper()
 	known, err := f.graph.SetLinkMode(context.Background(), workspace, mode)
 	require.NoError(f.tb, err)
@@ -218,8 +218,8 @@ func TestALinkThatAUserDeletedStaysDeletedUntilATextChanges(t *testing.T) {
 	require.NoError(t, f.conn.QueryRow(t.Context(), `SELECT id FROM edges WHERE workspace_id = $1 AND NOT deleted`,
 		f.workspace).Scan(&id))
 	f.do(f.workspace, graph.DeleteEdge{ID: id})
-	f.mode(f.workspace, textindex.LinksOff)
-	f.mode(f.workspace, textindex.LinksAll) // compares all nodes
+	f.mode(f.workspace, linkstore.Off)
+	f.mode(f.workspace, linkstore.All) // compares all nodes
 	require.Empty(t, f.links(f.workspace))
 	text := "Moves very much water to Hall 3."
 	f.do(f.workspace, graph.UpdateNode{ID: pump.ID, Description: &text})
@@ -243,13 +243,13 @@ func TestLinksAreSwitchedByWorkspaceAndStayInIt(t *testing.T) {
 		"Report -> Pump 7: Pump 7"}
 	require.Equal(t, all, f.links(f.workspace))
 	require.Empty(t, f.links(other), "the pump is in the other workspace")
-	f.mode(f.workspace, textindex.LinksDocuments)
+	f.mode(f.workspace, linkstore.Documents)
 	require.Equal(t, all[2:], f.links(f.workspace))
-	f.mode(f.workspace, textindex.LinksOff)
+	f.mode(f.workspace, linkstore.Off)
 	require.Empty(t, f.links(f.workspace))
 	f.do(f.workspace, node("Pump 9", "Report"))
 	require.Empty(t, f.links(f.workspace))
-	f.mode(f.workspace, textindex.LinksAll)
+	f.mode(f.workspace, linkstore.All)
 	require.Equal(t, append(all[:2:2], "Pump 9 -> Report: Report", "Report -> Plan B: Plan B", "Report -> Pump 7: Pump 7"),
 		f.links(f.workspace))
 }

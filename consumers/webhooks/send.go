@@ -4,16 +4,13 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/livegraph/livegraph/internal/platform/outbound"
@@ -35,7 +32,7 @@ func (r *Runner) attempt(ctx context.Context, c *hooks.Claim) hooks.Attempt {
 	defer cancel()
 	status, retryAfter, err := r.send(limited, c)
 	if err != nil {
-		text := r.errorText(err)
+		text := outbound.Reason(err)
 		return r.failed(c, hooks.Attempt{Error: &text}, 0)
 	}
 	if status >= 200 && status <= 299 {
@@ -102,28 +99,4 @@ func sign(secrets []string, id string, at time.Time, payload string) (string, er
 		signatures = append(signatures, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	}
 	return strings.Join(signatures, " "), nil
-}
-
-// errorText returns the reason of an error for the workspace. It does not describe the network of the service, such as
-// the address of its name server.
-func (r *Runner) errorText(err error) string {
-	var name *net.DNSError
-	var certificate *x509.CertificateInvalidError
-	var unknown x509.UnknownAuthorityError
-	var host x509.HostnameError
-	var timeout net.Error
-	switch {
-	case outbound.Refused(err):
-		return "requests to private addresses are not allowed"
-	case errors.As(err, &name):
-		return "the name of the host cannot be resolved"
-	case errors.As(err, &certificate), errors.As(err, &unknown), errors.As(err, &host):
-		return "the certificate of the receiver is not valid"
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return "no answer within " + r.Timeout.String()
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "the receiver refuses connections"
-	default:
-		return "the connection failed"
-	}
 }

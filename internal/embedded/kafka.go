@@ -17,7 +17,7 @@ import (
 	"github.com/livegraph/livegraph/internal/embedded/engine"
 	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 	"github.com/livegraph/livegraph/internal/platform/config"
-	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/kafka/secure"
 )
 
 // clusterID is the cluster id of the embedded broker. It is part of its data.
@@ -84,7 +84,7 @@ func (k *Kafka) Brokers() []string { return []string{k.site.Endpoint.Address()} 
 // Security returns the login for clients. The password is the one in the broker's folder.
 func (k *Kafka) Security() config.KafkaSecurity {
 	return config.KafkaSecurity{
-		SASLMechanism: kafka.MechanismScram256, SASLUsername: kafkaUser,
+		SASLMechanism: secure.Scram256, SASLUsername: kafkaUser,
 		SASLPassword: config.Secret(k.site.Endpoint.Password),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/storage/kafka/secure"
 )
 
 // Limits of one read of a backup.
@@ -33,7 +34,7 @@ func (c *Client) ReadSpans(
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("kafka: reading %s: %w", topic, Explain(err))
+			return fmt.Errorf("kafka: reading %s: %w", topic, secure.Explain(err))
 		}
 		for _, r := range records {
 			if err := each(r); err != nil {
@@ -94,7 +95,7 @@ func (c *Client) Restore(ctx context.Context, label string, records []*kgo.Recor
 		r.Topic = name
 	}
 	if err := t.producer.ProduceSync(ctx, records...).FirstErr(); err != nil {
-		return fmt.Errorf("kafka: filling %s: %w", name, Explain(err))
+		return fmt.Errorf("kafka: filling %s: %w", name, secure.Explain(err))
 	}
 	return nil
 }

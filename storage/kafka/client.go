@@ -30,6 +30,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/livegraph/livegraph/internal/platform/tracing"
+	"github.com/livegraph/livegraph/storage/kafka/secure"
 )
 
 // Limits and timeouts of the client.
@@ -76,7 +77,7 @@ type Options struct {
 	// config.KafkaCapabilities. If so, the number of records of each topic is limited.
 	BatchesInMemory bool
 	// Security configures TLS and SASL for every connection.
-	Security Security
+	Security secure.Config
 	// Dial replaces the dialer below TLS, for fault proxies. Nil: TCP.
 	Dial func(ctx context.Context, network, host string) (net.Conn, error)
 	Log  *slog.Logger // nil: slog.Default()
@@ -204,10 +205,7 @@ func (o *Options) common(id string, dial time.Duration) []kgo.Opt {
 		kgo.DisableClientMetrics(),
 		kgo.WithLogger(franzLog{o.Log.With("component", id)}),
 	}
-	if o.Dial != nil {
-		return append(opts, o.Security.opts(o.Dial, dial)...)
-	}
-	return append(opts, o.Security.Opts(dial)...)
+	return append(opts, o.Security.Opts(o.Dial, dial)...)
 }
 
 // backoff returns the delay before a retry of franz-go, which numbers its attempts: package retry would

@@ -13,6 +13,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/retry"
+	"github.com/livegraph/livegraph/storage/kafka/recordbatch"
 )
 
 // acksAll requests the acknowledgement of all in-sync replicas.
@@ -33,12 +34,8 @@ func (c *Client) produceInOrder(ctx context.Context, t *topic, records []kgo.Rec
 	return nil
 }
 
-// Limits of the encoding: recordOverhead is the maximum that it adds to a record or header, and
-// maxBatchRecordBytes what the records of a batch may have.
-const (
-	recordOverhead      = 64
-	maxBatchRecordBytes = eventsBatchBytes - 1<<10
-)
+// maxBatchRecordBytes is the maximum of the bytes of the encoded records of a batch.
+const maxBatchRecordBytes = eventsBatchBytes - 1<<10
 
 // chunkLen returns the number of leading records, at least one, that fit into one batch per
 // partition and have at most maxBytes bytes together.
@@ -46,7 +43,7 @@ func chunkLen(records []kgo.Record, maxBytes int64) int {
 	total, batches := int64(0), map[int32]int64{}
 	for i := range records {
 		r := &records[i]
-		size := maxEncodedBytes(r)
+		size := recordbatch.MaxBytes(r)
 		total += size
 		batches[r.Partition] += size
 		if i > 0 && (total > maxBytes || batches[r.Partition] > maxBatchRecordBytes || i >= maxBufferedRecords/2) {
@@ -54,15 +51,6 @@ func chunkLen(records []kgo.Record, maxBytes int64) int {
 		}
 	}
 	return len(records)
-}
-
-// maxEncodedBytes returns an upper bound of a record's encoded size in a batch.
-func maxEncodedBytes(r *kgo.Record) int64 {
-	size := int64(len(r.Key) + len(r.Value) + recordOverhead)
-	for _, h := range r.Headers {
-		size += int64(len(h.Key) + len(h.Value) + recordOverhead)
-	}
-	return size
 }
 
 // produceChunk sends records as one batch per partition, and waits until each batch is

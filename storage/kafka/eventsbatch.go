@@ -1,27 +1,12 @@
 package kafka
 
 import (
-	"bytes"
-	"encoding/binary"
-	"fmt"
-	"hash/crc32"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
-)
 
-// Layout of a record batch, see https://kafka.apache.org/documentation/#recordbatch.
-const (
-	batchMagic      = 2
-	batchLengthAt   = 8  // field Length
-	batchLengthFrom = 12 // the first byte that it counts
-	batchCRCAt      = 17 // field CRC
-	batchCRCFrom    = 21 // the first byte that it covers
+	"github.com/livegraph/livegraph/storage/kafka/recordbatch"
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // batch is the encoded record batch of a partition. A broker appends it completely or not at all.
 type batch struct {
@@ -43,58 +28,11 @@ func (c *Client) batches(records []kgo.Record) ([]batch, error) {
 	now := time.Now().UnixMilli()
 	out := make([]batch, 0, len(order))
 	for _, p := range order {
-		encoded, err := encodeBatch(byPartition[p], now, c.compressor)
+		encoded, err := recordbatch.Encode(byPartition[p], now, c.compressor)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, batch{p, encoded})
 	}
 	return out, nil
-}
-
-// encodeBatch encodes records as a batch. now is the timestamp of all records, in milliseconds since
-// the Unix epoch. The batch is not idempotent: a reader recognizes a duplicate by its sequence.
-func encodeBatch(records []*kgo.Record, now int64, compressor kgo.Compressor) ([]byte, error) {
-	b := kmsg.RecordBatch{
-		PartitionLeaderEpoch: -1, Magic: batchMagic,
-		LastOffsetDelta: int32(len(records) - 1), NumRecords: int32(len(records)),
-		FirstTimestamp: now, MaxTimestamp: now,
-		ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1,
-	}
-	size := int64(0)
-	for _, r := range records {
-		size += maxEncodedBytes(r)
-	}
-	b.Records = make([]byte, 0, size)
-	var scratch []byte
-	for i, r := range records {
-		b.Records, scratch = appendRecord(b.Records, scratch, r, int32(i))
-	}
-	if compressor != nil {
-		var buf bytes.Buffer
-		buf.Grow(len(b.Records) / 2)
-		compressed, codec := compressor.Compress(&buf, b.Records)
-		if codec < 0 {
-			return nil, fmt.Errorf("kafka: compressing %d records failed", len(records))
-		}
-		if len(compressed) < len(b.Records) {
-			b.Records, b.Attributes = compressed, int16(codec)
-		}
-	}
-	encoded := b.AppendTo(make([]byte, 0, len(b.Records)+recordOverhead))
-	binary.BigEndian.PutUint32(encoded[batchLengthAt:], uint32(len(encoded)-batchLengthFrom))
-	binary.BigEndian.PutUint32(encoded[batchCRCAt:], crc32.Checksum(encoded[batchCRCFrom:], castagnoli))
-	return encoded, nil
-}
-
-// appendRecord appends the record with the given index in its batch to dst. It returns dst and the
-// scratch buffer for the next call.
-func appendRecord(dst, scratch []byte, r *kgo.Record, index int32) (out, reusable []byte) {
-	record := kmsg.Record{OffsetDelta: index, Key: r.Key, Value: r.Value, Headers: make([]kmsg.Header, len(r.Headers))}
-	for i, h := range r.Headers {
-		record.Headers[i] = kmsg.Header(h)
-	}
-	scratch = record.AppendTo(scratch[:0]) // starts with a length of one byte, whose value is 0
-	encoded := scratch[1:]
-	return append(kbin.AppendVarint(dst, int32(len(encoded))), encoded...), scratch
 }

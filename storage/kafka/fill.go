@@ -13,6 +13,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/livegraph/livegraph/storage/kafka/sentbytes"
+	"github.com/livegraph/livegraph/storage/kafka/topiccheck"
 )
 
 // The partitions' sizes change slowly and are more expensive for the broker than the offsets. While
@@ -35,7 +38,7 @@ type logFill struct {
 
 	sharesMu    sync.RWMutex // guards shares and uncommitted, which must be consistent
 	shares      []float64    // the fill by partition
-	uncommitted uncommittedBytes
+	uncommitted sentbytes.Counter
 }
 
 func (f *logFill) setRetention(value string) {
@@ -135,7 +138,7 @@ func (c *Client) committed(ctx context.Context, group string) (kadm.OffsetRespon
 // measureFill updates a topic's fill and the number of its lost records.
 func (c *Client) measureFill(ctx context.Context, t *topic) {
 	f := &t.fill
-	measured := f.uncommitted.beginMeasurement()
+	measured := f.uncommitted.BeginMeasurement()
 	state, err := c.observe(ctx, t)
 	if err != nil {
 		c.log.Debug("the log's fill cannot be measured", "topic", t.name, "error", err)
@@ -156,7 +159,7 @@ func (c *Client) measureFill(ctx context.Context, t *topic) {
 	}
 	f.sharesMu.Lock() // a record must not be counted in both shares and uncommitted
 	f.shares = shares
-	f.uncommitted.endMeasurement(measured)
+	f.uncommitted.EndMeasurement(measured)
 	f.sharesMu.Unlock()
 	f.share.Store(math.Float64bits(maxFill))
 	now := time.Now()
@@ -181,7 +184,7 @@ func (c *Client) measureSizes(ctx context.Context, t *topic) {
 	}
 	for _, topic := range topics {
 		for _, have := range topic.Configs {
-			if have.Key == settingRetentionBytes {
+			if have.Key == topiccheck.RetentionBytes {
 				t.fill.setRetention(have.MaybeValue())
 			}
 		}
@@ -201,7 +204,7 @@ func (f *logFill) full(partition int32, threshold float64) bool {
 	if int(partition) < len(f.shares) {
 		share = f.shares[partition]
 	}
-	return share+f.uncommitted.compressedBytes(f.uncommitted.unmeasured(partition))/float64(retention) >= threshold
+	return share+f.uncommitted.CompressedBytes(f.uncommitted.Unmeasured(partition))/float64(retention) >= threshold
 }
 
 // partitionFill returns the group's lag on a partition as a share of the retention.
@@ -212,8 +215,8 @@ func (f *logFill) partitionFill(partition int32, s PartitionState) float64 {
 	}
 	next := s.next()
 	lag, each := s.End-next, float64(f.sizes[partition])/float64(records)
-	bytes, own, since := f.uncommitted.lag(partition, next, s.End)
-	lagBytes := max(float64(max(lag-since, 0))*each, f.uncommitted.compressedBytes(bytes)+float64(max(lag-own, 0))*each)
+	bytes, own, since := f.uncommitted.Lag(partition, next, s.End)
+	lagBytes := max(float64(max(lag-since, 0))*each, f.uncommitted.CompressedBytes(bytes)+float64(max(lag-own, 0))*each)
 	return lagBytes / float64(retention)
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/livegraph/livegraph/storage/kafka/secure"
 )
 
 // Settings of the monitoring of the brokers.
@@ -161,7 +163,7 @@ func (c *Client) setDown(down bool, cause error) {
 	}
 	if down {
 		c.log.Error("Kafka is unavailable; produces are refused until it is available again",
-			"error", cause, "advice", Advice(cause))
+			"error", cause, "advice", secure.Advice(cause))
 	} else {
 		c.log.Info("Kafka is available again")
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/livegraph/livegraph/storage/kafka/topiccheck"
 )
 
 // Overview is a summary of a topic for operators.
@@ -50,6 +52,16 @@ func Labels() []string {
 		all = append(all, label, label+deadLetterSuffix)
 	}
 	return all
+}
+
+// CheckTopics finds what endangers the records of Livegraph's topics. See topiccheck.Run.
+func CheckTopics(ctx context.Context, admin *kadm.Client, prefix string) (topiccheck.Report, error) {
+	var topics []topiccheck.Topic
+	for _, t := range (&Options{TopicPrefix: prefix}).newTopics() {
+		topics = append(topics, topiccheck.Topic{Name: t.name, MaxBatch: int64(t.maxBytes())},
+			topiccheck.Topic{Name: t.deadLetterTopic(), MaxBatch: int64(t.deadLetterMaxBytes())})
+	}
+	return topiccheck.Run(ctx, admin, topics)
 }
 
 // IsDeadLetters reports whether a topic is a dead-letter topic, and returns the name of the topic
@@ -162,7 +174,7 @@ func (c *Client) addSizes(ctx context.Context, overviews []Overview, all kadm.To
 		o := &overviews[i]
 		for _, topic := range configs {
 			for _, setting := range topic.Configs {
-				if topic.Name == o.Name && setting.Key == settingRetentionBytes {
+				if topic.Name == o.Name && setting.Key == topiccheck.RetentionBytes {
 					if n, err := strconv.ParseInt(setting.MaybeValue(), 10, 64); err == nil {
 						o.RetentionBytes = n
 					}

@@ -15,6 +15,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/kafka/secure"
+	"github.com/livegraph/livegraph/storage/kafka/sentbytes"
 )
 
 // Names of record headers.
@@ -126,11 +128,11 @@ func (c *Client) send(t *topic, records []kgo.Record) *delivery {
 	}
 	watched := t.group != "" // without a group the fill is not measured, and the counts would only grow
 	if watched {
-		t.fill.uncommitted.addInFlight(records)
+		t.fill.uncommitted.AddInFlight(records)
 	}
 	for i := range records {
 		d.offsets[i] = -1
-		bytes, partition := bytesOf(&records[i]), records[i].Partition
+		bytes, partition := sentbytes.Of(&records[i]), records[i].Partition
 		// Not the request's context: when it is cancelled, franz-go would cancel the whole
 		// batch, including records of other requests.
 		t.producer.TryProduce(c.ctx, &records[i], func(r *kgo.Record, err error) {
@@ -139,9 +141,9 @@ func (c *Client) send(t *topic, records []kgo.Record) *delivery {
 			}
 			switch {
 			case watched && err == nil:
-				t.fill.uncommitted.acknowledged(partition, r.Offset, bytes)
+				t.fill.uncommitted.Acknowledged(partition, r.Offset, bytes)
 			case watched:
-				t.fill.uncommitted.failed(partition, bytes)
+				t.fill.uncommitted.Failed(partition, bytes)
 			}
 			d.finish(i, r.Offset, err)
 		})
@@ -152,13 +154,10 @@ func (c *Client) send(t *topic, records []kgo.Record) *delivery {
 // sizeOf returns the total bytes of the records' keys and values.
 func sizeOf(records []kgo.Record) (size int64) {
 	for i := range records {
-		size += bytesOf(&records[i])
+		size += sentbytes.Of(&records[i])
 	}
 	return size
 }
-
-// bytesOf returns the bytes of a record's key and value.
-func bytesOf(r *kgo.Record) int64 { return int64(len(r.Key) + len(r.Value)) }
 
 // failureReason returns the reason of a failed delivery, for the metrics.
 func failureReason(d *delivery) string {
@@ -195,7 +194,7 @@ func errUnavailable() *fault.Error {
 
 // errRequest wraps the error of a request to the brokers as fault.Unavailable: a retry may succeed.
 func errRequest(what string, err error) error {
-	return errUnavailable().Because(fmt.Errorf("kafka: %s: %w", what, Explain(err)))
+	return errUnavailable().Because(fmt.Errorf("kafka: %s: %w", what, secure.Explain(err)))
 }
 
 func errBufferFull() *fault.Error {

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
-	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/kafka/secure"
 	"github.com/livegraph/livegraph/test/engines/apachekafka"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -107,14 +107,14 @@ func securedApache(t *testing.T) *securedBrokers {
 }
 
 // withTLS returns the security settings for TLS with files.
-func withTLS(t *testing.T, files tlsconfig.Files) kafka.Security {
+func withTLS(t *testing.T, files tlsconfig.Files) secure.Config {
 	t.Helper()
 	return withLogin(t, files, "", "")
 }
 
 // withLogin returns the security settings for SASL over TLS with files, or over plaintext if files is
 // empty. An empty mechanism means no login.
-func withLogin(t *testing.T, files tlsconfig.Files, mechanism, password string) kafka.Security {
+func withLogin(t *testing.T, files tlsconfig.Files, mechanism, password string) secure.Config {
 	t.Helper()
 	var client *tlsconfig.Client
 	var err error
@@ -122,7 +122,7 @@ func withLogin(t *testing.T, files tlsconfig.Files, mechanism, password string) 
 		client, err = tlsconfig.NewClient(files)
 		require.NoError(t, err)
 	}
-	s, err := kafka.NewSecurity(client, mechanism, user, password)
+	s, err := secure.New(client, mechanism, user, password)
 	require.NoError(t, err)
 	return s
 }

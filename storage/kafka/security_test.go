@@ -15,11 +15,12 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/kafka/secure"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // connect opens a client at a listener and creates its topics.
-func connect(t *testing.T, address string, s kafka.Security, limit time.Duration) (*kafka.Client, error) {
+func connect(t *testing.T, address string, s secure.Config, limit time.Duration) (*kafka.Client, error) {
 	t.Helper()
 	c, err := kafka.Open(context.Background(), kafka.Options{
 		Brokers: []string{address}, BufferedBytes: 1 << 20, PointsGroup: "points", CommandsGroup: "commands", Security: s,
@@ -33,7 +34,7 @@ func connect(t *testing.T, address string, s kafka.Security, limit time.Duration
 }
 
 // requireWorks produces and consumes over separate connections.
-func requireWorks(t *testing.T, address string, s kafka.Security) {
+func requireWorks(t *testing.T, address string, s secure.Config) {
 	t.Helper()
 	c, err := connect(t, address, s, 20*time.Second)
 	require.NoError(t, err)
@@ -58,7 +59,7 @@ func requireWorks(t *testing.T, address string, s kafka.Security) {
 }
 
 // requireRights does the operations that require rights which requireWorks does not.
-func requireRights(t *testing.T, address string, s kafka.Security) {
+func requireRights(t *testing.T, address string, s secure.Config) {
 	t.Helper()
 	c, err := connect(t, address, s, 20*time.Second)
 	require.NoError(t, err)
@@ -97,12 +98,12 @@ func TestClientsSpeakTLSAndLogIn(t *testing.T) {
 		requireWorks(t, g.tls, withTLS(t, tlsconfig.Files{CA: g.ca.File, ServerName: "localhost"}))
 		requireWorks(t, g.mutualTLS, withTLS(t, tlsconfig.Files{CA: g.ca.File, Cert: g.client.Cert, Key: g.client.Key}))
 		for _, mechanism := range []string{
-			kafka.MechanismPlain, kafka.MechanismScram256, kafka.MechanismScram512, "SCRAM-SHA-512",
+			secure.Plain, secure.Scram256, secure.Scram512, "SCRAM-SHA-512",
 		} {
 			requireWorks(t, g.saslTLS, withLogin(t, ca, mechanism, password))
 		}
-		requireRights(t, g.saslTLS, withLogin(t, ca, kafka.MechanismScram512, password))
-		requireWorks(t, g.saslPlaintext, withLogin(t, tlsconfig.Files{}, kafka.MechanismScram512, password))
+		requireRights(t, g.saslTLS, withLogin(t, ca, secure.Scram512, password))
+		requireWorks(t, g.saslPlaintext, withLogin(t, tlsconfig.Files{}, secure.Scram512, password))
 		g.requireRefusals(t)
 	})
 }
@@ -116,7 +117,7 @@ func (g *securedBrokers) requireRefusals(t *testing.T) {
 	for _, c := range []struct {
 		what     string
 		address  string
-		security kafka.Security
+		security secure.Config
 		advice   string // or adviceClosed, if the broker closes the connection without an error
 	}{
 		{"unknown authority", g.tls, withTLS(t, tlsconfig.Files{CA: other.File}), "LIVEGRAPH_KAFKA_TLS_CA"},
@@ -136,19 +137,19 @@ func (g *securedBrokers) requireRefusals(t *testing.T) {
 			"LIVEGRAPH_KAFKA_TLS_CERT",
 		},
 		{
-			"wrong password, plain", g.saslTLS, withLogin(t, ca, kafka.MechanismPlain, "wr0ng-one"),
+			"wrong password, plain", g.saslTLS, withLogin(t, ca, secure.Plain, "wr0ng-one"),
 			"LIVEGRAPH_KAFKA_SASL_PASSWORD",
 		},
 		{
-			"wrong password, scram", g.saslTLS, withLogin(t, ca, kafka.MechanismScram256, "wr0ng-one"),
+			"wrong password, scram", g.saslTLS, withLogin(t, ca, secure.Scram256, "wr0ng-one"),
 			"LIVEGRAPH_KAFKA_SASL_PASSWORD",
 		},
-		{"no login", g.saslPlaintext, kafka.Security{}, "LIVEGRAPH_KAFKA_SASL_MECHANISM"},
+		{"no login", g.saslPlaintext, secure.Config{}, "LIVEGRAPH_KAFKA_SASL_MECHANISM"},
 		{
-			"a login at a listener without SASL", g.plaintext, withLogin(t, tlsconfig.Files{}, kafka.MechanismPlain, password),
+			"a login at a listener without SASL", g.plaintext, withLogin(t, tlsconfig.Files{}, secure.Plain, password),
 			"unset LIVEGRAPH_KAFKA_SASL_MECHANISM",
 		},
-		{"plain text to TLS", g.tls, kafka.Security{}, "set LIVEGRAPH_KAFKA_TLS"},
+		{"plain text to TLS", g.tls, secure.Config{}, "set LIVEGRAPH_KAFKA_TLS"},
 		{"TLS to plain text", g.plaintext, withTLS(t, ca), "LIVEGRAPH_KAFKA_TLS"},
 	} {
 		began := time.Now()
@@ -174,7 +175,7 @@ func (g *securedBrokers) requireRefusals(t *testing.T) {
 // without them fails.
 func (g *securedBrokers) grant(t *testing.T) {
 	t.Helper()
-	login := withLogin(t, tlsconfig.Files{CA: g.ca.File}, kafka.MechanismScram256, password)
+	login := withLogin(t, tlsconfig.Files{CA: g.ca.File}, secure.Scram256, password)
 	client, err := kgo.NewClient(kgo.SeedBrokers(g.plaintext))
 	require.NoError(t, err)
 	defer client.Close()

@@ -137,7 +137,7 @@ func (t *topic) deadLetterTopic() string { return t.name + deadLetterSuffix }
 func (t *topic) configs(s TopicSettings) map[string]map[string]string {
 	return map[string]map[string]string{
 		t.name:              topicConfig(s, int(t.maxBytes())),
-		t.deadLetterTopic(): topicConfig(s, int(t.batchBytes+deadLetterHeaderBytes)),
+		t.deadLetterTopic(): topicConfig(s, int(t.deadLetterMaxBytes())),
 	}
 }
 
@@ -148,6 +148,9 @@ func (t *topic) maxBytes() int32 {
 	}
 	return t.batchBytes + batchOverhead
 }
+
+// deadLetterMaxBytes returns the largest batch of dead letters that the brokers accept.
+func (t *topic) deadLetterMaxBytes() int32 { return t.batchBytes + deadLetterHeaderBytes }
 
 // check returns fault.Invalid if the partition count is not the required one.
 func (t *topic) check(info TopicInfo) error {

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/storage/kafka/topiccheck"
 )
 
 // clusterOf starts a cluster of brokers in this process. It replicates nothing, but has the metadata and
@@ -71,7 +71,7 @@ func TestNewTopicsRequireTwoReplicasIfTheyHaveThree(t *testing.T) {
 			require.Len(t, configs, 2)
 			for _, topic := range configs {
 				for _, setting := range topic.Configs {
-					if setting.Key == settingMinInsync {
+					if setting.Key == topiccheck.MinInsync {
 						require.Equal(t, c.want, setting.MaybeValue(), topic.Name)
 					}
 				}
@@ -154,7 +154,7 @@ func TestSettingsOfTopicsThatEndangerRecordsAreFoundAndLogged(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 8, report.Topics)
 			client.Close() // logs no more
-			var found []TopicFinding
+			var found []topiccheck.Finding
 			for _, f := range report.Findings {
 				for _, topic := range f.Topics {
 					if topic == "eu-points" {
@@ -172,45 +172,4 @@ func TestSettingsOfTopicsThatEndangerRecordsAreFoundAndLogged(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestAFindingOfSeveralTopicsIsReportedOnce has the findings that the brokers of this process never cause.
-func TestAFindingOfSeveralTopicsIsReportedOnce(t *testing.T) {
-	partition := func(leader int32, replicas, insync []int32) kadm.PartitionDetail {
-		return kadm.PartitionDetail{Leader: leader, Replicas: replicas, ISR: insync}
-	}
-	all := []int32{1, 2, 3}
-	healthy := kadm.TopicDetail{Topic: "points", Partitions: kadm.PartitionDetails{0: partition(1, all, all)}}
-	incomplete := kadm.TopicDetail{Topic: "audit", Partitions: kadm.PartitionDetails{
-		0: partition(2, all, []int32{2, 3}), 1: partition(1, all, all),
-	}}
-	offline := kadm.TopicDetail{Topic: "graph.events", Partitions: kadm.PartitionDetails{
-		0: partition(1, all, all), 1: partition(-1, all, []int32{3}),
-	}}
-	groups := kadm.TopicDetail{Topic: groupOffsetsTopic, Partitions: kadm.PartitionDetails{
-		0: partition(1, []int32{1}, []int32{1}),
-	}}
-	meta := kadm.Metadata{
-		Brokers: kadm.BrokerDetails{{NodeID: 1}, {NodeID: 2}},
-		Topics: kadm.TopicDetails{
-			"points": healthy, "audit": incomplete, "graph.events": offline, groupOffsetsTopic: groups,
-		},
-	}
-	brokers := knownBrokers(meta)
-	require.Equal(t, 3, brokers, "a broker that is unavailable is counted, because it has replicas")
-	var topics []observedTopic
-	for _, detail := range []kadm.TopicDetail{healthy, incomplete, offline, groups} {
-		topics = append(topics, newObservedTopic(detail, brokers, maxBatch(detail.Topic)))
-	}
-	report := newTopicReport(topics)
-	require.Equal(t, []TopicFinding{
-		{[]string{"graph.events"}, "partitions without a leader accept and return no records", adviceBrokers},
-		{[]string{"audit", "graph.events"}, "partitions lack in-sync replicas", adviceBrokers},
-		{
-			[]string{groupOffsetsTopic},
-			"replication factor 1 in a cluster of 3 brokers: without one broker, consumer groups stop", adviceReplicas,
-		},
-	}, report.Findings)
-	require.Equal(t, 3, report.Topics)
-	require.Equal(t, 3, report.Replication)
 }

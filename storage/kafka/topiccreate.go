@@ -7,20 +7,10 @@ import (
 	"maps"
 	"strconv"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
-)
-
-const (
-	// manyReplicas is the number of replicas from which on one of them may be unavailable while a
-	// record is stored on two others.
-	manyReplicas = 3
-	// safeInsync is min.insync.replicas for that many replicas: what is acknowledged is on two brokers.
-	safeInsync = 2
-
-	settingMinInsync = "min.insync.replicas"
+	"github.com/livegraph/livegraph/storage/kafka/topiccheck"
 )
 
 // createMissing creates a topic and its dead-letter topic if they do not exist.
@@ -56,7 +46,7 @@ func (c *Client) create(
 	switch {
 	case err == nil:
 		c.log.Info("topic created", "topic", name, "partitions", partitions, "retentionBytes", s.RetentionBytes,
-			"minInsyncReplicas", configs[settingMinInsync])
+			"minInsyncReplicas", configs[topiccheck.MinInsync])
 	case !errors.Is(err, kerr.TopicAlreadyExists):
 		return fmt.Errorf("creating topic %s: %w", name, err)
 	}
@@ -92,20 +82,11 @@ func (c *Client) addMinInsync(
 	}
 	switch {
 	case s.MinInsyncReplicas > 0:
-		configs[settingMinInsync] = strconv.Itoa(int(s.MinInsyncReplicas))
-	case replicas >= manyReplicas && number(topic.Configs[settingMinInsync], 1) < safeInsync:
-		configs[settingMinInsync] = strconv.Itoa(safeInsync)
+		configs[topiccheck.MinInsync] = strconv.Itoa(int(s.MinInsyncReplicas))
+	case replicas >= topiccheck.ManyReplicas && topiccheck.Number(topic.Configs[topiccheck.MinInsync], 1) < topiccheck.SafeInsync:
+		configs[topiccheck.MinInsync] = strconv.Itoa(topiccheck.SafeInsync)
 	}
 	return nil
-}
-
-// number returns the value of a setting, or absent if it has none.
-func number(setting kadm.Config, absent int64) int64 {
-	n, err := strconv.ParseInt(setting.MaybeValue(), 10, 64)
-	if err != nil {
-		return absent
-	}
-	return n
 }
 
 // pointers returns settings as kadm accepts them.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/retry"
+	"github.com/livegraph/livegraph/storage/kafka/secure"
+	"github.com/livegraph/livegraph/storage/kafka/topiccheck"
 )
 
 // Segment sizes.
@@ -124,11 +126,11 @@ func topicConfig(s TopicSettings, maxBytes int) map[string]string {
 		segment = min(max(s.RetentionBytes/segmentsPerRetention, minSegmentBytes, int64(maxBytes)), maxSegmentBytes)
 	}
 	return map[string]string{
-		settingCleanup:        "delete",
-		settingRetention:      "-1",
-		settingRetentionBytes: strconv.FormatInt(s.RetentionBytes, 10),
-		"segment.bytes":       strconv.FormatInt(segment, 10),
-		settingMaxMessage:     strconv.Itoa(maxBytes),
+		topiccheck.Cleanup:        "delete",
+		topiccheck.Retention:      "-1",
+		topiccheck.RetentionBytes: strconv.FormatInt(s.RetentionBytes, 10),
+		"segment.bytes":           strconv.FormatInt(segment, 10),
+		topiccheck.MaxMessage:     strconv.Itoa(maxBytes),
 	}
 }
 
@@ -139,7 +141,7 @@ func (c *Client) retry(ctx context.Context, what string, try func(context.Contex
 	waits := retry.New(minRetryBackoff, maxRetryBackoff)
 	for attempt := 0; ; attempt++ {
 		once, cancel := context.WithTimeout(ctx, adminTimeout)
-		err := Explain(try(once))
+		err := secure.Explain(try(once))
 		cancel()
 		if err == nil {
 			return nil
@@ -150,12 +152,12 @@ func (c *Client) retry(ctx context.Context, what string, try func(context.Contex
 		if fault.Is(err, fault.Invalid) { // a retry does not solve it
 			return err
 		}
-		if refused := (*AccessError)(nil); errors.As(err, &refused) {
+		if refused := (*secure.AccessError)(nil); errors.As(err, &refused) {
 			return fmt.Errorf("kafka: %s: %w", what, err)
 		}
 		select {
 		case <-ctx.Done():
-			if advice := Advice(last); advice != "" {
+			if advice := secure.Advice(last); advice != "" {
 				return fmt.Errorf("kafka: %s: %w: %s", what, last, advice)
 			}
 			return fmt.Errorf("kafka: %s: %w", what, last)
@@ -164,7 +166,7 @@ func (c *Client) retry(ctx context.Context, what string, try func(context.Contex
 		case <-time.After(waits.NextBackOff()):
 		}
 		if attempt == 0 && !errors.Is(err, kerr.UnknownTopicOrPartition) { // the topic was just created
-			c.log.Warn("Kafka does not answer yet", "error", err, "advice", Advice(err))
+			c.log.Warn("Kafka does not answer yet", "error", err, "advice", secure.Advice(err))
 		}
 	}
 }
@@ -289,7 +291,7 @@ func (c *Client) compareRetention(ctx context.Context, t *topic, configured int6
 	}
 	for _, d := range described {
 		for _, have := range d.Configs {
-			if have.Key != settingRetentionBytes {
+			if have.Key != topiccheck.RetentionBytes {
 				continue
 			}
 			if have.MaybeValue() != strconv.FormatInt(configured, 10) {

@@ -142,3 +142,34 @@ func TestAnImportUpwardsOrSidewaysIsReported(t *testing.T) {
 		require.Len(t, violations(l, map[string][]string{pkg: {imported}}), 1, "%s imports %s", pkg, imported)
 	}
 }
+
+// maxLines is the maximum of the lines of a package, without its tests and generated files.
+const maxLines = 4000
+
+// lines returns the lines of each package, without tests and generated files.
+func lines(t *testing.T) map[string]int {
+	t.Helper()
+	count := map[string]int{}
+	for pkg := range imports(t) {
+		files, err := filepath.Glob(filepath.Join(repoRoot, pkg, "*.go"))
+		require.NoError(t, err)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") || strings.HasSuffix(file, ".pb.go") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			count[pkg] += strings.Count(string(text), "\n")
+		}
+	}
+	return count
+}
+
+func TestPackagesStaySmall(t *testing.T) {
+	total := 0
+	for pkg, n := range lines(t) {
+		total += n
+		require.LessOrEqual(t, n, maxLines, "%s is to be divided", pkg)
+	}
+	require.Greater(t, total, 50_000, "all packages are counted")
+}

@@ -18,7 +18,7 @@ import (
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/embedded/engine"
 	"github.com/livegraph/livegraph/internal/platform/config"
-	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/kafka/secure"
 	"github.com/livegraph/livegraph/test/engines/apachekafka"
 	"github.com/livegraph/livegraph/test/engines/jars"
 )
@@ -158,8 +158,8 @@ func (b *Broker) Brokers() []string { return b.server.Brokers() }
 func (b *Broker) Login() config.KafkaSecurity { return b.login }
 
 // Security returns the login for clients of package kafka.
-func (b *Broker) Security() kafka.Security {
-	s, err := kafka.NewSecurity(nil, b.login.Mechanism(), b.login.SASLUsername, b.login.SASLPassword.Reveal())
+func (b *Broker) Security() secure.Config {
+	s, err := secure.New(nil, b.login.Mechanism(), b.login.SASLUsername, b.login.SASLPassword.Reveal())
 	if err != nil {
 		panic(err) // the mechanism is always valid
 	}
@@ -169,7 +169,7 @@ func (b *Broker) Security() kafka.Security {
 // Opts returns the options of a client of the broker, followed by more.
 func (b *Broker) Opts(more ...kgo.Opt) []kgo.Opt {
 	s := b.Security()
-	opts := append(s.Opts(dialTimeout), kgo.SeedBrokers(b.Brokers()...), kgo.DisableClientMetrics())
+	opts := append(s.Opts(nil, dialTimeout), kgo.SeedBrokers(b.Brokers()...), kgo.DisableClientMetrics())
 	return append(opts, more...)
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/linkstore"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // WorkspacesCmd groups the commands on workspaces.
@@ -134,7 +134,7 @@ func (c *WorkspacesUpdateCmd) Run(ctx context.Context, out *output.Writer) error
 			return err
 		}
 		if c.Links != nil {
-			if _, err := db.SetLinkMode(ctx, c.ID, textindex.LinkMode(*c.Links)); err != nil {
+			if _, err := db.SetLinkMode(ctx, c.ID, linkstore.Mode(*c.Links)); err != nil {
 				return err
 			}
 		}
@@ -159,7 +159,7 @@ func (c *WorkspacesUpdateCmd) check() error {
 	}
 	if c.Links != nil {
 		var check request.Check
-		check.OneOf("--links", *c.Links, textindex.LinkModes()...)
+		check.OneOf("--links", *c.Links, linkstore.Modes()...)
 		problems = append(problems, check.Err())
 	}
 	if c.Plan != nil {

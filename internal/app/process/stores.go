@@ -12,6 +12,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/kafka/secure"
 	"github.com/livegraph/livegraph/storage/milvus"
 	"github.com/livegraph/livegraph/storage/postgres"
 	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
@@ -125,7 +126,7 @@ func (b *builder) await(ctx context.Context, store string, open func(context.Con
 			b.Logger.Warn("waiting for a store", "store", store, "error", err)
 			logged = true
 		}
-		if refused := (*kafka.AccessError)(nil); errors.As(err, &refused) {
+		if refused := (*secure.AccessError)(nil); errors.As(err, &refused) {
 			return fmt.Errorf("%s cannot be used: %w", store, err)
 		}
 		select {

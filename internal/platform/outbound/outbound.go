@@ -7,6 +7,7 @@
 package outbound
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -63,20 +64,26 @@ func Refused(err error) bool {
 	return errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedNetwork)
 }
 
-// Reason returns why a request failed, in words that contain nothing of the address, for logs.
+// Reason returns why a request failed. The text contains nothing of the address, and nothing of the network of the
+// service, such as the address of its name server.
 func Reason(err error) string {
 	var (
-		name    *net.DNSError
-		number  syscall.Errno
-		timeout interface{ Timeout() bool }
+		name        *net.DNSError
+		number      syscall.Errno
+		certificate *tls.CertificateVerificationError
+		timeout     interface{ Timeout() bool }
 	)
 	switch {
 	case Refused(err):
-		return "the address is private"
+		return "requests to private addresses are not allowed"
+	case errors.As(err, &name):
+		return "the name of the host cannot be resolved"
+	case errors.As(err, &certificate):
+		return "the certificate of the receiver is not valid"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return "no answer in time"
-	case errors.As(err, &name):
-		return "the name cannot be resolved"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "the receiver refuses connections"
 	case errors.As(err, &number):
 		return number.Error()
 	}

@@ -38,7 +38,7 @@ func TestNoRequestGoesToAPrivateAddress(t *testing.T) {
 		_, err := get(t, guard, "http://"+host+port)
 		require.Error(t, err, host)
 		require.True(t, outbound.Refused(err), "%s: %v", host, err)
-		require.Equal(t, "the address is private", outbound.Reason(err))
+		require.Equal(t, "requests to private addresses are not allowed", outbound.Reason(err))
 	}
 	require.Zero(t, requests)
 
@@ -58,15 +58,15 @@ func TestReasonsContainNothingOfTheAddress(t *testing.T) {
 	closed := httptest.NewServer(nil)
 	closed.Close()
 	for address, reason := range map[string]string{
-		"http://secret.invalid/": "the name cannot be resolved", silent.URL: "no answer in time",
-		closed.URL: "connection refused", cut.URL: "the connection failed",
+		"http://secret.invalid/": "the name of the host cannot be resolved", silent.URL: "no answer in time",
+		closed.URL: "the receiver refuses connections", cut.URL: "the connection failed",
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 		require.NoError(t, err)
 		_, err = guard.Client.Do(request)
 		require.Error(t, err, address)
-		if reason != "the name cannot be resolved" { // a resolver may not answer in time
+		if reason != "the name of the host cannot be resolved" { // a resolver may not answer in time
 			require.Equal(t, reason, outbound.Reason(err), "%v", err)
 		}
 		require.NotContains(t, outbound.Reason(err), "secret")

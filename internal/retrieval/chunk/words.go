@@ -42,7 +42,7 @@ func wordsOf(text string) []word {
 		case len(words) > 0 && words[len(words)-1].to == at && !words[len(words)-1].endsSentence && isFullStop(r):
 			words[len(words)-1].to, words[len(words)-1].endsSentence = at+size, true
 			extendable = false
-		case extendable && runes < maxWord && !isUnspaced(r) && !isUnspaced(previous):
+		case extendable && runes < maxWord && !isIdeograph(r) && !isIdeograph(previous):
 			words[len(words)-1].to = at + size
 			runes++
 		default:
@@ -64,9 +64,9 @@ func isSentenceEnd(r rune) bool {
 // isFullStop reports whether a rune ends a sentence regardless of what follows.
 func isFullStop(r rune) bool { return r == '。' || r == '！' || r == '？' || r == '．' }
 
-// isUnspaced reports whether a rune is of a script that is written without spaces. Models
-// treat one such character approximately as a word.
-func isUnspaced(r rune) bool {
+// isIdeograph reports whether a rune is Chinese or Japanese. Models treat one such character
+// approximately as a word, other than those of further scripts without spaces.
+func isIdeograph(r rune) bool {
 	return r >= 0x2E80 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 

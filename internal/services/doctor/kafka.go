@@ -16,6 +16,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/kafka/secure"
 )
 
 const (
@@ -37,11 +38,11 @@ func checkKafka(ctx context.Context, t Target) []Result {
 		return failed("kafka", address, err, filesAdvice)
 	}
 	login := t.KafkaSecurity
-	security, err := kafka.NewSecurity(files, login.Mechanism(), login.SASLUsername, login.SASLPassword.Reveal())
+	security, err := secure.New(files, login.Mechanism(), login.SASLUsername, login.SASLPassword.Reveal())
 	if err != nil {
 		return failed("kafka", address, err, "correct LIVEGRAPH_KAFKA_SASL_MECHANISM")
 	}
-	client, err := kgo.NewClient(append(security.Opts(checkTimeout/3),
+	client, err := kgo.NewClient(append(security.Opts(nil, checkTimeout/3),
 		kgo.SeedBrokers(t.KafkaBrokers...), kgo.RetryTimeout(checkTimeout/3), kgo.RequestRetries(1))...)
 	if err != nil {
 		return failed("kafka", address, err, "correct LIVEGRAPH_KAFKA_BROKERS")
@@ -51,7 +52,7 @@ func checkKafka(ctx context.Context, t Target) []Result {
 	r := Result{Name: "kafka", Status: OK, Address: address}
 	topics, err := r.readKafka(ctx, admin, t.Capabilities.Kafka)
 	if err != nil {
-		return failed("kafka", address, err, cmp.Or(kafka.Advice(err),
+		return failed("kafka", address, err, cmp.Or(secure.Advice(err),
 			reachAdvice("LIVEGRAPH_KAFKA_BROKERS", "the log of the server, inside which Kafka runs")))
 	}
 	for _, warning := range t.KafkaSecurity.Warnings() {

@@ -12,6 +12,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/storage/postgres/hooks"
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
+	"github.com/livegraph/livegraph/storage/postgres/linkstore"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
@@ -28,6 +29,8 @@ type (
 	Graph = graphstore.Store
 	// Texts is the store of the search indexes.
 	Texts = textindex.Store
+	// Links is the store of the links that texts have.
+	Links = linkstore.Store
 	// Jobs is the store of background work.
 	Jobs = jobs.Store
 	// Alerting is the store of rules and alerts.
@@ -44,6 +47,7 @@ type DB struct {
 	*GraphRead
 	*Graph
 	*Texts
+	*Links
 	*Jobs
 	*Alerting
 	*Hooks
@@ -62,7 +66,7 @@ func Open(ctx context.Context, url string, maxConns int32, opts ...postgres.Opti
 func FromDB(db *postgres.DB) *DB {
 	return &DB{
 		DB: db, Access: access.New(db), Registry: registry.New(db), GraphRead: graphread.New(db),
-		Graph: graphstore.New(db), Texts: textindex.New(db), Jobs: jobs.New(db),
+		Graph: graphstore.New(db), Texts: textindex.New(db), Links: linkstore.New(db), Jobs: jobs.New(db),
 		Alerting: alerting.New(db), Hooks: hooks.New(db),
 	}
 }

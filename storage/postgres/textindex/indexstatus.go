@@ -10,6 +10,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/retrieval/vector"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/linkstore"
 )
 
 // Values of IndexStatus.Status.
@@ -51,8 +52,8 @@ type IndexStatus struct {
 	} `json:"text"`
 	// Links is the state of the links that follow from texts.
 	Links struct {
-		Mode    LinkMode `json:"mode"`
-		Pending int64    `json:"pending"` // nodes and names that are not compared yet
+		Mode    linkstore.Mode `json:"mode"`
+		Pending int64          `json:"pending"` // nodes and names that are not compared yet
 	} `json:"links"`
 	Reindex struct {
 		Running    bool     `json:"running"`
@@ -113,7 +114,7 @@ type workspaceProgress struct {
 	movedAt               *time.Time
 	reindexed             *int64 // nodes of the workspace that were embedded again; nil: no reindex was requested
 	text                  textProgress
-	linkMode              LinkMode
+	linkMode              linkstore.Mode
 	linksPending          int64
 }
 

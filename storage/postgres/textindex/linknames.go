@@ -12,6 +12,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/document"
 	"github.com/livegraph/livegraph/internal/retrieval/links"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/linkstore"
 )
 
 // linkNameRows are rows of link_names, as columns.
@@ -104,7 +105,7 @@ const (
 	queueLinkNodes = `INSERT INTO link_nodes AS l (workspace_id, node_id)
 		SELECT t.workspace_id, t.id FROM unnest($1::uuid[], $2::uuid[], $3::boolean[]) AS t (workspace_id, id, is_document)
 		JOIN workspaces w ON w.id = t.workspace_id AND (w.links = 'all' OR w.links = 'documents' AND t.is_document)
-		ORDER BY 1, 2 ` + orQueueAgain
+		ORDER BY 1, 2 ` + linkstore.OrQueueAgain
 )
 
 // queueLinks queues the statements of the tables of links.

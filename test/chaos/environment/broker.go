@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/embedded/engine"
 	"github.com/livegraph/livegraph/internal/platform/config"
-	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/kafka/secure"
 )
 
 // brokerEnv is the environment variable that makes a process run the embedded Kafka.
@@ -137,11 +137,11 @@ func probeKafka(ctx context.Context, at brokerInfo) error {
 
 // kafkaLogin returns the client options for the credentials.
 func kafkaLogin(login config.KafkaSecurity) []kgo.Opt {
-	s, err := kafka.NewSecurity(nil, login.Mechanism(), login.SASLUsername, login.SASLPassword.Reveal())
+	s, err := secure.New(nil, login.Mechanism(), login.SASLUsername, login.SASLPassword.Reveal())
 	if err != nil {
 		panic(err) // the mechanism is the embedded broker's
 	}
-	return append(s.Opts(dialTimeout), kgo.DisableClientMetrics())
+	return append(s.Opts(nil, dialTimeout), kgo.DisableClientMetrics())
 }
 
 // dialTimeout bounds the time to connect to a broker.

@@ -1,4 +1,6 @@
-package textindex
+// Package linkstore has the queue of the nodes whose texts are compared with the names of others, and the links that
+// exist. Package textindex adds to the queue in the transactions that index texts.
+package linkstore
 
 import (
 	"context"
@@ -8,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
 	"github.com/livegraph/livegraph/internal/retrieval/links"
@@ -15,22 +18,31 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
+// Store is the store of links in a database.
+type Store struct {
+	root *postgres.DB
+	pool *pgxpool.Pool
+}
+
+// New returns a store on a database.
+func New(db *postgres.DB) *Store { return &Store{root: db, pool: db.Pool()} }
+
 // maxKeyNodes is the maximum number of nodes that are queued because their texts contain a name.
 const maxKeyNodes = 20_000
 
-// LinkMode is in which texts of a workspace mentions become links.
-type LinkMode string
+// Mode is in which texts of a workspace mentions become links.
+type Mode string
 
 // The modes.
 const (
-	LinksOff       LinkMode = "off"
-	LinksDocuments LinkMode = "documents" // of documents
-	LinksAll       LinkMode = "all"       // of all nodes
+	Off       Mode = "off"
+	Documents Mode = "documents" // of documents
+	All       Mode = "all"       // of all nodes
 )
 
-// LinkModes returns all modes.
-func LinkModes() []string {
-	return []string{string(LinksOff), string(LinksDocuments), string(LinksAll)}
+// Modes returns all modes.
+func Modes() []string {
+	return []string{string(Off), string(Documents), string(All)}
 }
 
 // selectMentioning selects the nodes whose texts have all terms of a name, of which $2 is the rarest.
@@ -39,18 +51,18 @@ const selectMentioning = `SELECT p.node_id FROM lexical_postings p WHERE p.works
 		SELECT FROM lexical_postings q WHERE q.workspace_id = $1 AND q.term = t.term AND q.node_id = p.node_id))
 	LIMIT $4`
 
-// orQueueAgain ends an insert into link_nodes AS l. A node that is being compared is then compared again.
-const orQueueAgain = `ON CONFLICT (workspace_id, node_id)
+// OrQueueAgain ends an insert into link_nodes AS l. A node that is being compared is then compared again.
+const OrQueueAgain = `ON CONFLICT (workspace_id, node_id)
 	DO UPDATE SET revision = l.revision + 1, attempts = 0, due_at = now()`
 
-// queueMentioning queues nodes whose links are enabled. All statements lock the rows of the queue in
+// QueueMentioning queues nodes whose links are enabled. All statements lock the rows of the queue in
 // one order, to avoid deadlocks.
-const queueMentioning = `INSERT INTO link_nodes AS l (workspace_id, node_id)
+const QueueMentioning = `INSERT INTO link_nodes AS l (workspace_id, node_id)
 	SELECT DISTINCT n.workspace_id, n.id FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
 	JOIN nodes n ON n.workspace_id = t.workspace_id AND n.id = t.id AND NOT n.deleted
 	JOIN workspaces w ON w.id = t.workspace_id AND (w.links = 'all' OR w.links = 'documents'
 		AND n.properties -> 'document' ->> 'externalId' IS NOT NULL)
-	ORDER BY 1, 2 ` + orQueueAgain
+	ORDER BY 1, 2 ` + OrQueueAgain
 
 // ExpandLinkKeys takes up to limit names that nodes got or lost, queues the nodes whose texts contain
 // them, and returns the number of names.
@@ -75,7 +87,7 @@ func (db *Store) ExpandLinkKeys(ctx context.Context, limit int) (expanded int, e
 			mentioning.Add(k.Workspace, nodes, nil)
 		}
 		expanded = len(keys)
-		_, err = tx.Exec(ctx, queueMentioning, mentioning.Workspaces, mentioning.IDs)
+		_, err = tx.Exec(ctx, QueueMentioning, mentioning.Workspaces, mentioning.IDs)
 		return err
 	})
 	if err != nil {
@@ -113,22 +125,22 @@ func nodesMentioning(ctx context.Context, tx pgx.Tx, k linkKey) ([]uuid.UUID, er
 	})
 }
 
-// LinkNode is a queued node.
-type LinkNode struct {
+// Node is a queued node.
+type Node struct {
 	Workspace, Node uuid.UUID
 	Attempts        int
 	Revision        int64
-	Mode            LinkMode
+	Mode            Mode
 }
 
 // DueLinkNodes returns up to limit queued nodes, the longest due first.
-func (db *Store) DueLinkNodes(ctx context.Context, limit int) ([]LinkNode, error) {
+func (db *Store) DueLinkNodes(ctx context.Context, limit int) ([]Node, error) {
 	rows, err := db.pool.Query(ctx, `SELECT l.workspace_id, l.node_id, l.attempts, l.revision, w.links FROM link_nodes l
 		JOIN workspaces w ON w.id = l.workspace_id WHERE l.due_at <= now() ORDER BY l.due_at LIMIT $1`, limit)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading the nodes to link: %w", err))
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[LinkNode])
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Node])
 	return list, postgres.Classify(err)
 }
 
@@ -139,7 +151,7 @@ const lockLinkNodes = `WITH locked AS (SELECT l.workspace_id, l.node_id FROM lin
 	ORDER BY l.workspace_id, l.node_id FOR UPDATE OF l) `
 
 // FinishLinkNodes removes nodes from the queue, unless they were queued again.
-func (db *Store) FinishLinkNodes(ctx context.Context, nodes []LinkNode) error {
+func (db *Store) FinishLinkNodes(ctx context.Context, nodes []Node) error {
 	ids, revisions := linkNodeColumns(nodes)
 	_, err := db.pool.Exec(ctx, lockLinkNodes+`DELETE FROM link_nodes l USING locked t
 		WHERE l.workspace_id = t.workspace_id AND l.node_id = t.node_id`,
@@ -148,7 +160,7 @@ func (db *Store) FinishLinkNodes(ctx context.Context, nodes []LinkNode) error {
 }
 
 // DelayLinkNodes makes nodes due again after a time, and counts the attempt.
-func (db *Store) DelayLinkNodes(ctx context.Context, nodes []LinkNode, delay time.Duration) error {
+func (db *Store) DelayLinkNodes(ctx context.Context, nodes []Node, delay time.Duration) error {
 	ids, revisions := linkNodeColumns(nodes)
 	_, err := db.pool.Exec(ctx, lockLinkNodes+`UPDATE link_nodes l SET attempts = attempts + 1,
 			due_at = now() + make_interval(secs => $4::float8 * least(l.attempts + 1, 120))
@@ -157,7 +169,7 @@ func (db *Store) DelayLinkNodes(ctx context.Context, nodes []LinkNode, delay tim
 	return postgres.Classify(err)
 }
 
-func linkNodeColumns(nodes []LinkNode) (ids postgres.IDList, revisions []int64) {
+func linkNodeColumns(nodes []Node) (ids postgres.IDList, revisions []int64) {
 	for _, n := range nodes {
 		ids.Add(n.Workspace, []uuid.UUID{n.Node}, nil)
 		revisions = append(revisions, n.Revision)
@@ -189,8 +201,8 @@ func (db *Store) LinkOwners(
 	return owners, nil
 }
 
-// StoredLink is a link of a node, in effect or deleted.
-type StoredLink struct {
+// Stored is a link of a node, in effect or deleted.
+type Stored struct {
 	ID, Source, Target uuid.UUID
 	Properties         []byte
 	Deleted            bool
@@ -201,25 +213,25 @@ type StoredLink struct {
 
 // LinksOf returns the links of nodes, and deleted edges of their relation type, which may have been links,
 // at most limit of each node.
-func (db *Store) LinksOf(ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, limit int) ([]StoredLink, error) {
+func (db *Store) LinksOf(ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, limit int) ([]Stored, error) {
 	rows, err := db.pool.Query(ctx, `SELECT e.* FROM unnest($2::uuid[]) AS s (id) CROSS JOIN LATERAL (
 			SELECT id, source_id, target_id, properties::text, deleted, deleted_by,
 				deleted AND deleted_by <> 0 AND deleted_by = taken_sequence, updated_at
 			FROM edges WHERE workspace_id = $1 AND source_id = s.id AND relation_type = $3
 				AND (deleted OR properties ? 'link')
-			ORDER BY deleted, id LIMIT $4) e`, workspace, graphread.IDArray(nodes), LinkRelation, limit)
+			ORDER BY deleted, id LIMIT $4) e`, workspace, graphread.IDArray(nodes), Relation, limit)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading the links of nodes: %w", err))
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[StoredLink])
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Stored])
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading the links of nodes: %w", err))
 	}
 	return list, nil
 }
 
-// LinkRelation is the relation type of links.
-const LinkRelation = "mentions"
+// Relation is the relation type of links.
+const Relation = "mentions"
 
 // IncomingLinks returns the number of edges of the relation type of links that lead to nodes, counted up
 // to limit.
@@ -228,7 +240,7 @@ func (db *Store) IncomingLinks(
 ) (map[uuid.UUID]int, error) {
 	rows, err := db.pool.Query(ctx, `SELECT t.id, (SELECT count(*) FROM (
 			SELECT FROM edges WHERE workspace_id = $1 AND target_id = t.id AND relation_type = $3 AND NOT deleted LIMIT $4) e)
-		FROM unnest($2::uuid[]) AS t (id)`, workspace, graphread.IDArray(targets), LinkRelation, limit)
+		FROM unnest($2::uuid[]) AS t (id)`, workspace, graphread.IDArray(targets), Relation, limit)
 	counts := map[uuid.UUID]int{}
 	if err == nil {
 		var id pgtype.UUID
@@ -245,7 +257,7 @@ func (db *Store) IncomingLinks(
 }
 
 // SetLinkMode sets in which texts of a workspace mentions become links, and queues its nodes.
-func (db *Store) SetLinkMode(ctx context.Context, workspace uuid.UUID, mode LinkMode) (known bool, err error) {
+func (db *Store) SetLinkMode(ctx context.Context, workspace uuid.UUID, mode Mode) (known bool, err error) {
 	err = db.root.InBulkTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(
 			ctx, `UPDATE workspaces SET links = $2 WHERE id = $1 AND deleted_at IS NULL AND links <> $2`, workspace, mode,
@@ -258,7 +270,7 @@ func (db *Store) SetLinkMode(ctx context.Context, workspace uuid.UUID, mode Link
 				workspace).Scan(&known)
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO link_nodes AS l (workspace_id, node_id)
-			SELECT workspace_id, id FROM nodes WHERE workspace_id = $1 AND NOT deleted ORDER BY 1, 2 `+orQueueAgain, workspace)
+			SELECT workspace_id, id FROM nodes WHERE workspace_id = $1 AND NOT deleted ORDER BY 1, 2 `+OrQueueAgain, workspace)
 		return err
 	})
 	return known, postgres.Classify(err)

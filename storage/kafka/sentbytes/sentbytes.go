@@ -1,4 +1,5 @@
-package kafka
+// Package sentbytes counts the bytes that a process sent to the partitions of a topic.
+package sentbytes
 
 import (
 	"cmp"
@@ -9,11 +10,17 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// uncommittedBytes counts the bytes of this process's records that a topic's consumer has not
+// maxMarks is the maximum number of marks of a partition. When there are more, every second mark is removed.
+const maxMarks = 128
+
+// Of returns the bytes of a record's key and value.
+func Of(r *kgo.Record) int64 { return int64(len(r.Key) + len(r.Value)) }
+
+// Counter counts the bytes of this process's records that a topic's consumer has not
 // committed. The brokers only return offsets and the bytes of whole partitions. If record sizes
 // differ, for example when large records follow a million small ones, the average says little about
 // the bytes of the last hundred.
-type uncommittedBytes struct {
+type Counter struct {
 	mu         sync.Mutex
 	partitions map[int32]*sent
 
@@ -21,14 +28,14 @@ type uncommittedBytes struct {
 }
 
 // OnProduceBatchWritten implements kgo.HookProduceBatchWritten. It records the compression ratio.
-func (u *uncommittedBytes) OnProduceBatchWritten(_ kgo.BrokerMetadata, _ string, _ int32, m kgo.ProduceBatchMetrics) {
+func (u *Counter) OnProduceBatchWritten(_ kgo.BrokerMetadata, _ string, _ int32, m kgo.ProduceBatchMetrics) {
 	u.uncompressed.Add(int64(m.UncompressedBytes))
 	u.compressed.Add(int64(m.CompressedBytes))
 }
 
-// compressedBytes estimates the size of bytes in the log from the compression ratio of the batches
+// CompressedBytes estimates the size of bytes in the log from the compression ratio of the batches
 // sent so far.
-func (u *uncommittedBytes) compressedBytes(bytes int64) float64 {
+func (u *Counter) CompressedBytes(bytes int64) float64 {
 	if plain, packed := u.uncompressed.Load(), u.compressed.Load(); plain > 0 {
 		return float64(bytes) * float64(packed) / float64(plain)
 	}
@@ -39,18 +46,18 @@ func (u *uncommittedBytes) compressedBytes(bytes int64) float64 {
 type sent struct {
 	marks          []sentMark // in order of offset; the newest record may have none
 	lastOffset     int64      // offset of the newest record, valid if there are marks
-	bytes, records int64      // acknowledged since the process started
+	bytes, records int64      // Acknowledged since the process started
 	unmeasured     int64      // bytes sent that the last measurement does not include
 	inFlight       int64      // bytes of these that are not acknowledged
 
-	measuredBytes, measuredRecords int64 // acknowledged when the last measurement started
+	measuredBytes, measuredRecords int64 // Acknowledged when the last measurement started
 }
 
 // sentMark is the offset of a record of this process, with the totals acknowledged before it.
 type sentMark struct{ offset, bytes, records int64 }
 
 // partition returns the counts of a partition and creates them if necessary.
-func (u *uncommittedBytes) partition(partition int32) *sent {
+func (u *Counter) partition(partition int32) *sent {
 	s := u.partitions[partition]
 	if s == nil {
 		s = &sent{}
@@ -62,26 +69,26 @@ func (u *uncommittedBytes) partition(partition int32) *sent {
 	return s
 }
 
-// addInFlight counts records that are being sent.
-func (u *uncommittedBytes) addInFlight(records []kgo.Record) {
+// AddInFlight counts records that are being sent.
+func (u *Counter) AddInFlight(records []kgo.Record) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for i := range records {
-		s, bytes := u.partition(records[i].Partition), bytesOf(&records[i])
+		s, bytes := u.partition(records[i].Partition), Of(&records[i])
 		s.unmeasured += bytes
 		s.inFlight += bytes
 	}
 }
 
-// failed removes a record that may not be in the log from the bytes in flight.
-func (u *uncommittedBytes) failed(partition int32, bytes int64) {
+// Failed removes a record that may not be in the log from the bytes in flight.
+func (u *Counter) Failed(partition int32, bytes int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.partition(partition).inFlight -= bytes
 }
 
-// acknowledged counts a record that is in the log.
-func (u *uncommittedBytes) acknowledged(partition int32, offset, bytes int64) {
+// Acknowledged counts a record that is in the log.
+func (u *Counter) Acknowledged(partition int32, offset, bytes int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	s := u.partition(partition)
@@ -102,10 +109,10 @@ func (u *uncommittedBytes) acknowledged(partition int32, offset, bytes int64) {
 	}
 }
 
-// beginMeasurement is called before the offsets are read. It returns the unmeasured acknowledged
+// BeginMeasurement is called before the offsets are read. It returns the unmeasured acknowledged
 // bytes of each partition, which endMeasurement subtracts. Records in flight and records sent
 // meanwhile belong to the next measurement, so that nothing is counted twice.
-func (u *uncommittedBytes) beginMeasurement() map[int32]int64 {
+func (u *Counter) BeginMeasurement() map[int32]int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	measured := make(map[int32]int64, len(u.partitions))
@@ -116,8 +123,8 @@ func (u *uncommittedBytes) beginMeasurement() map[int32]int64 {
 	return measured
 }
 
-// endMeasurement ends a measurement. measured is the result of beginMeasurement.
-func (u *uncommittedBytes) endMeasurement(measured map[int32]int64) {
+// EndMeasurement ends a measurement. measured is the result of beginMeasurement.
+func (u *Counter) EndMeasurement(measured map[int32]int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for p, bytes := range measured {
@@ -125,8 +132,8 @@ func (u *uncommittedBytes) endMeasurement(measured map[int32]int64) {
 	}
 }
 
-// unmeasured returns the bytes sent that the last measurement does not include.
-func (u *uncommittedBytes) unmeasured(partition int32) int64 {
+// Unmeasured returns the bytes sent that the last measurement does not include.
+func (u *Counter) Unmeasured(partition int32) int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if s := u.partitions[partition]; s != nil {
@@ -135,11 +142,11 @@ func (u *uncommittedBytes) unmeasured(partition int32) int64 {
 	return 0
 }
 
-// lag returns the lag of the consumer in records of this process, for a partition with the given end
+// Lag returns the lag of the consumer in records of this process, for a partition with the given end
 // offset and next offset to commit. bytes counts the records that were acknowledged when the last
 // measurement started, records all before end, and since those acknowledged after that start. lag
 // removes the marks of committed records.
-func (u *uncommittedBytes) lag(partition int32, next, end int64) (bytes, records, since int64) {
+func (u *Counter) Lag(partition int32, next, end int64) (bytes, records, since int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	s := u.partitions[partition]
@@ -151,7 +158,7 @@ func (u *uncommittedBytes) lag(partition int32, next, end int64) (bytes, records
 			return cmp.Compare(m.offset, offset)
 		})
 	}
-	before := s.records // acknowledged records before end
+	before := s.records // Acknowledged records before end
 	if i, _ := index(end); i < len(s.marks) {
 		before = s.marks[i].records
 	}

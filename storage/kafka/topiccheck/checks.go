@@ -1,8 +1,11 @@
-package kafka
+package topiccheck
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+
+	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/livegraph/livegraph/internal/platform/plural"
 )
@@ -44,7 +47,7 @@ func (t *observedTopic) checkIncomplete() (detail, advice string) {
 
 // checkReplication requires a replica on each of up to three brokers.
 func (t *observedTopic) checkReplication() (detail, advice string) {
-	if t.replicas >= min(manyReplicas, t.brokers) {
+	if t.replicas >= min(ManyReplicas, t.brokers) {
 		return "", ""
 	}
 	lost := "the loss of a broker loses records"
@@ -58,14 +61,14 @@ func (t *observedTopic) checkReplication() (detail, advice string) {
 }
 
 // minInsync returns min.insync.replicas, or 0 if it is not known.
-func (t *observedTopic) minInsync() int64 { return number(t.settings[settingMinInsync], 0) }
+func (t *observedTopic) minInsync() int64 { return Number(t.settings[MinInsync], 0) }
 
 // checkMinInsync requires that a record is on two brokers when it is acknowledged, and that one broker
 // may be unavailable.
 func (t *observedTopic) checkMinInsync() (detail, advice string) {
 	insync := t.minInsync()
 	advice = adviceInsync
-	if t.replicas < manyReplicas {
+	if t.replicas < ManyReplicas {
 		advice = adviceReplicas
 	}
 	switch {
@@ -74,12 +77,12 @@ func (t *observedTopic) checkMinInsync() (detail, advice string) {
 	case insync > int64(t.replicas):
 		return fmt.Sprintf("min.insync.replicas=%d with %s: no record is accepted", insync,
 			plural.Count(t.replicas, "replica")), advice
-	case t.replicas < safeInsync:
+	case t.replicas < SafeInsync:
 		return "", ""
 	case insync == int64(t.replicas):
 		return fmt.Sprintf("min.insync.replicas=%d with %d replicas: no record is accepted while one broker is unavailable",
 			insync, t.replicas), advice
-	case insync < safeInsync:
+	case insync < SafeInsync:
 		return fmt.Sprintf("min.insync.replicas=%d: a record that is acknowledged while the other replicas are unavailable "+
 			"exists once, and is lost with its broker", insync), advice
 	}
@@ -87,7 +90,7 @@ func (t *observedTopic) checkMinInsync() (detail, advice string) {
 }
 
 func (t *observedTopic) checkUnclean() (detail, advice string) {
-	if value := t.settings[settingUnclean]; value.MaybeValue() != "true" {
+	if value := t.settings[unclean]; value.MaybeValue() != "true" {
 		return "", ""
 	}
 	return "unclean.leader.election.enable=true: a replica without the last records may become leader, and they are lost",
@@ -95,7 +98,7 @@ func (t *observedTopic) checkUnclean() (detail, advice string) {
 }
 
 func (t *observedTopic) checkCleanup() (detail, advice string) {
-	setting := t.settings[settingCleanup]
+	setting := t.settings[Cleanup]
 	policy := setting.MaybeValue()
 	if !strings.Contains(policy, "compact") {
 		return "", ""
@@ -105,19 +108,28 @@ func (t *observedTopic) checkCleanup() (detail, advice string) {
 }
 
 func (t *observedTopic) checkRetention() (detail, advice string) {
-	if number(t.settings[settingRetention], -1) < 0 {
+	if Number(t.settings[Retention], -1) < 0 {
 		return "", ""
 	}
-	setting := t.settings[settingRetention]
+	setting := t.settings[Retention]
 	return "retention.ms=" + setting.MaybeValue() + ": records are removed by age, even if they are not consumed",
 		"set retention.ms=-1 of the topics: --kafka-retention removes old records that are consumed"
 }
 
 func (t *observedTopic) checkMaxMessage() (detail, advice string) {
-	largest := number(t.settings[settingMaxMessage], t.maxBatch)
+	largest := Number(t.settings[MaxMessage], t.maxBatch)
 	if largest >= t.maxBatch {
 		return "", ""
 	}
 	return fmt.Sprintf("max.message.bytes=%d: larger records are refused", largest),
 		fmt.Sprintf("set max.message.bytes=%d of the topic", t.maxBatch)
+}
+
+// Number returns the value of a setting, or absent if it has none.
+func Number(setting kadm.Config, absent int64) int64 {
+	n, err := strconv.ParseInt(setting.MaybeValue(), 10, 64)
+	if err != nil {
+		return absent
+	}
+	return n
 }

@@ -1,4 +1,5 @@
-package kafka
+// Package secure configures TLS and SASL of the connections to Kafka's brokers, and explains why a broker refuses one.
+package secure
 
 import (
 	"context"
@@ -19,23 +20,23 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
-// Security configures TLS and SASL of a client. The zero value is plaintext without a login.
-type Security struct {
+// Config configures TLS and SASL of a client. The zero value is plaintext without a login.
+type Config struct {
 	tls  *tlsconfig.Client
 	sasl sasl.Mechanism
 }
 
-// NewSecurity returns a Security with TLS unless files is nil, and with a login unless mechanism is empty.
+// New returns a Config with TLS unless files is nil, and with a login unless mechanism is empty.
 // A broker's certificate must be valid for its host, or for the server name of files if it has one.
-func NewSecurity(files *tlsconfig.Client, mechanism, username, password string) (Security, error) {
-	s := Security{tls: files}
+func New(files *tlsconfig.Client, mechanism, username, password string) (Config, error) {
+	s := Config{tls: files}
 	switch strings.ToLower(mechanism) {
 	case "":
-	case MechanismPlain:
+	case Plain:
 		s.sasl = plain.Auth{User: username, Pass: password}.AsMechanism()
-	case MechanismScram256:
+	case Scram256:
 		s.sasl = scram.Auth{User: username, Pass: password}.AsSha256Mechanism()
-	case MechanismScram512:
+	case Scram512:
 		s.sasl = scram.Auth{User: username, Pass: password}.AsSha512Mechanism()
 	default:
 		return s, fmt.Errorf("kafka: unknown SASL mechanism %q", mechanism)
@@ -45,22 +46,20 @@ func NewSecurity(files *tlsconfig.Client, mechanism, username, password string) 
 
 // SASL mechanisms.
 const (
-	MechanismPlain    = "plain" // sends the password unencrypted
-	MechanismScram256 = "scram-sha-256"
-	MechanismScram512 = "scram-sha-512"
+	Plain    = "plain" // sends the password unencrypted
+	Scram256 = "scram-sha-256"
+	Scram512 = "scram-sha-512"
 )
 
-// dialFunc connects to a broker.
-type dialFunc func(ctx context.Context, network, host string) (net.Conn, error)
+// DialFunc opens a plaintext connection to a broker.
+type DialFunc func(ctx context.Context, network, host string) (net.Conn, error)
 
-// Opts returns the options of a franz-go client with these settings. limit is the timeout for
-// connecting, including the TLS handshake.
-func (s *Security) Opts(limit time.Duration) []kgo.Opt {
-	return s.opts((&net.Dialer{}).DialContext, limit)
-}
-
-// opts returns the options for a given dialer of plaintext connections.
-func (s *Security) opts(dial dialFunc, limit time.Duration) []kgo.Opt {
+// Opts returns the options of a franz-go client with this configuration. dial opens plaintext connections; nil: the
+// usual way. limit is the timeout for connecting, including the TLS handshake.
+func (s *Config) Opts(dial DialFunc, limit time.Duration) []kgo.Opt {
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
 	opts := []kgo.Opt{kgo.Dialer(s.dialer(dial, limit))}
 	if s.sasl != nil {
 		opts = append(opts, kgo.SASL(s.sasl))
@@ -69,7 +68,7 @@ func (s *Security) opts(dial dialFunc, limit time.Duration) []kgo.Opt {
 }
 
 // dialer returns a dialer with a timeout that also does the TLS handshake, if TLS is configured.
-func (s *Security) dialer(dial dialFunc, limit time.Duration) dialFunc {
+func (s *Config) dialer(dial DialFunc, limit time.Duration) DialFunc {
 	return func(ctx context.Context, network, host string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()

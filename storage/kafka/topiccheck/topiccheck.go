@@ -1,4 +1,5 @@
-package kafka
+// Package topiccheck finds settings and states of Kafka's topics because of which records may be lost, or not accepted.
+package topiccheck
 
 import (
 	"context"
@@ -6,8 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -15,54 +14,70 @@ import (
 
 // Settings of topics.
 const (
-	settingCleanup        = "cleanup.policy"
-	settingRetention      = "retention.ms"
-	settingRetentionBytes = "retention.bytes"
-	settingMaxMessage     = "max.message.bytes"
-	settingUnclean        = "unclean.leader.election.enable"
+	Cleanup        = "cleanup.policy"
+	Retention      = "retention.ms" // milliseconds; -1: not removed by age
+	RetentionBytes = "retention.bytes"
+	MaxMessage     = "max.message.bytes"
+	MinInsync      = "min.insync.replicas"
+
+	unclean = "unclean.leader.election.enable"
+)
+
+const (
+	// ManyReplicas is the number of replicas from which on one of them may be unavailable while a
+	// record is stored on two others.
+	ManyReplicas = 3
+	// SafeInsync is min.insync.replicas for that many replicas: what is acknowledged is on two brokers.
+	SafeInsync = 2
 )
 
 // groupOffsetsTopic is Kafka's topic with the offsets of consumer groups.
 const groupOffsetsTopic = "__consumer_offsets"
 
-// TopicReport is the result of CheckTopics.
-type TopicReport struct {
+// Report is the result of Run.
+type Report struct {
 	Topics      int // of Livegraph that exist
 	Replication int // smallest replication factor of Livegraph's topics
 	MinInsync   int // smallest min.insync.replicas of Livegraph's topics
-	Findings    []TopicFinding
+	Findings    []Finding
 }
 
-// TopicFinding is a setting or a state because of which records may be lost, or not accepted.
-type TopicFinding struct {
+// Finding is a setting or a state because of which records may be lost, or not accepted.
+type Finding struct {
 	Topics []string
 	Detail string // what was found
 	Advice string // how to fix it
 }
 
-// CheckTopics checks the replicas and the settings of Livegraph's topics, and the replicas of the topic
-// with the offsets of groups. Topics that do not exist are not checked, nor are settings that the user
-// must not read.
-func CheckTopics(ctx context.Context, admin *kadm.Client, prefix string) (TopicReport, error) {
-	names := []string{groupOffsetsTopic}
-	for _, label := range Labels() {
-		names = append(names, prefix+label)
+// Topic is a topic of Livegraph.
+type Topic struct {
+	Name     string
+	MaxBatch int64 // bytes of the largest batch that Livegraph sends
+}
+
+// Run checks the replicas and the settings of topics, and the replicas of the topic with the offsets of groups. Topics
+// that do not exist are not checked, nor are settings that the user must not read.
+func Run(ctx context.Context, admin *kadm.Client, checked []Topic) (Report, error) {
+	checked = append([]Topic{{Name: groupOffsetsTopic}}, checked...)
+	var names []string
+	for _, t := range checked {
+		names = append(names, t.Name)
 	}
 	meta, err := admin.Metadata(ctx, names...)
 	if err != nil {
-		return TopicReport{}, fmt.Errorf("reading metadata: %w", err)
+		return Report{}, fmt.Errorf("reading metadata: %w", err)
 	}
 	brokers := knownBrokers(meta)
 	var topics []observedTopic
-	for _, name := range names {
-		if detail, ok := meta.Topics[name]; ok && detail.Err == nil && len(detail.Partitions) > 0 {
-			topics = append(topics, newObservedTopic(detail, brokers, maxBatch(strings.TrimPrefix(name, prefix))))
+	for _, t := range checked {
+		if detail, ok := meta.Topics[t.Name]; ok && detail.Err == nil && len(detail.Partitions) > 0 {
+			topics = append(topics, newObservedTopic(detail, brokers, t.MaxBatch))
 		}
 	}
 	if err := readSettings(ctx, admin, topics); err != nil {
-		return TopicReport{}, err
+		return Report{}, err
 	}
-	return newTopicReport(topics), nil
+	return newReport(topics), nil
 }
 
 // observedTopic is what the checks use of a topic.
@@ -90,19 +105,6 @@ func knownBrokers(meta kadm.Metadata) int {
 		}
 	}
 	return len(ids)
-}
-
-// maxBatch returns the largest batch of a topic, named without the prefix, or 0 for another topic.
-func maxBatch(label string) int64 {
-	for _, t := range (&Options{}).newTopics() {
-		for name, settings := range t.configs(TopicSettings{}) {
-			if name == label {
-				n, _ := strconv.ParseInt(settings[settingMaxMessage], 10, 64) // formatted from a number
-				return n
-			}
-		}
-	}
-	return 0
 }
 
 func newObservedTopic(detail kadm.TopicDetail, brokers int, maxBatch int64) observedTopic {
@@ -149,8 +151,8 @@ func readSettings(ctx context.Context, admin *kadm.Client, topics []observedTopi
 	return nil
 }
 
-func newTopicReport(topics []observedTopic) TopicReport {
-	var report TopicReport
+func newReport(topics []observedTopic) Report {
+	var report Report
 	for _, t := range topics {
 		if t.maxBatch == 0 {
 			continue
@@ -163,14 +165,14 @@ func newTopicReport(topics []observedTopic) TopicReport {
 		}
 	}
 	for _, check := range topicChecks {
-		found := map[string]*TopicFinding{} // by detail
+		found := map[string]*Finding{} // by detail
 		for i := range topics {
 			detail, advice := check(&topics[i])
 			if detail == "" {
 				continue
 			}
 			if found[detail] == nil {
-				found[detail] = &TopicFinding{Detail: detail, Advice: advice}
+				found[detail] = &Finding{Detail: detail, Advice: advice}
 			}
 			found[detail].Topics = append(found[detail].Topics, topics[i].name)
 		}

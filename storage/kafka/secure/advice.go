@@ -1,4 +1,4 @@
-package kafka
+package secure
 
 import (
 	"crypto/tls"
@@ -39,7 +39,7 @@ const (
 		"are what this listener requires, and the login"
 )
 
-// Explain returns an error that a retry does not solve as a *Refused with advice, and other errors
+// Explain returns an error that a retry does not solve as an *AccessError with advice, and other errors
 // unchanged.
 func Explain(err error) error {
 	var refused *AccessError
