@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -55,18 +56,19 @@ type edgeData struct {
 	Version      int64           `json:"version,omitzero"`
 }
 
-// change is a part of a change of a graph.
+// change is a change of a graph.
 type change struct {
 	workspace  uuid.UUID
-	part       uint32
+	sequence   int64
 	record     *eventsv1.Change
 	subscribed []string // types of events
+	logger     *slog.Logger
 }
 
 // base returns the data that all events of the change have.
 func (c *change) base() changeData {
 	return changeData{
-		Sequence: c.record.GetSequence(), CommandID: idOf(c.record.GetCommandId()), ActorID: idOf(c.record.GetActorId()),
+		Sequence: c.sequence, CommandID: idOf(c.record.GetCommandId()), ActorID: idOf(c.record.GetActorId()),
 	}
 }
 
@@ -75,7 +77,7 @@ func (c *change) time() time.Time { return time.UnixMicro(c.record.GetAtUs()).UT
 // id returns the id of an event of the change. The time is included because a graph that is restored from a backup
 // uses sequences again.
 func (c *change) id(parts ...any) uuid.UUID {
-	return eventID(append([]any{c.workspace, c.record.GetSequence(), c.record.GetAtUs()}, parts...)...)
+	return eventID(append([]any{c.workspace, c.sequence, c.record.GetAtUs()}, parts...)...)
 }
 
 // idOf returns an id of a record; the zero id if it is not valid.
@@ -102,9 +104,6 @@ func eventType(kind, stepType string, deleted bool) string {
 
 // stepEvent returns the event of the resource of a step, if a webhook is subscribed to it.
 func (c *change) stepEvent(index int, s *eventsv1.Step) (event hooks.Event, ok bool, err error) {
-	if s.GetCascade().GetFirst() > 0 {
-		return event, false, nil // the step is repeated with further edges
-	}
 	data := c.base()
 	switch n, e := s.GetNode(), s.GetEdge(); {
 	case n != nil:
@@ -126,7 +125,7 @@ func (c *change) stepEvent(index int, s *eventsv1.Step) (event hooks.Event, ok b
 	if !slices.Contains(c.subscribed, event.Type) {
 		return event, false, nil
 	}
-	event.ID, event.Time = c.id(c.part, index), c.time()
+	event.ID, event.Time = c.id(index), c.time()
 	event.Data, err = encodeBounded(&data)
 	return event, err == nil, err
 }
@@ -159,24 +158,82 @@ func encodeBounded(data *changeData) (json.RawMessage, error) {
 	return encoded, nil
 }
 
-// edgeReader reads edges, also deleted ones; see storage/postgres/graphread.
-type edgeReader interface {
-	EdgeEnds(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) ([]graphread.EdgeEnds, error)
+// appendEvents appends the events of the change from a place on, until there are limit events. It returns the place at
+// which it ended, or -1 at the end of the change. Each step has a place, and after it each edge of its cascade.
+func (c *change) appendEvents(
+	ctx context.Context, store cascadeReader, events *[]hooks.Event, limit int, from int64,
+) (place int64, err error) {
+	for index, step := range c.record.GetSteps() {
+		if place >= from {
+			if len(*events) >= limit {
+				return place, nil
+			}
+			event, ok, err := c.stepEvent(index, step)
+			if err != nil { // a retry does not help
+				c.logger.Error("an event cannot be encoded and is passed over", "workspace", c.workspace,
+					"sequence", c.sequence, "error", err)
+			}
+			if ok {
+				*events = append(*events, event)
+			}
+		}
+		place++
+		edges := step.GetCascade().GetCount()
+		for first := max(from-place, 0); first < edges; {
+			room := int64(limit - len(*events))
+			if room <= 0 {
+				return place + first, nil
+			}
+			next := min(first+room, edges)
+			found, err := c.cascadeEvents(ctx, store, step, first, next)
+			if err != nil {
+				return place, err
+			}
+			*events = append(*events, found...)
+			first = next
+		}
+		place += edges
+	}
+	return -1, nil
 }
 
-// cascadeEvents returns the events of the edges that were deleted or restored with the node of a step. Of an edge that
-// no longer exists only the id is known.
-func (c *change) cascadeEvents(ctx context.Context, edges edgeReader, s *eventsv1.Step) ([]hooks.Event, error) {
-	cascade, kind := s.GetCascade(), hooks.EdgeDeleted
-	if cascade.GetRestored() {
+// cascadeReader reads edges, also deleted ones; see storage/postgres/graphread.
+type cascadeReader interface {
+	EdgeEnds(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) ([]graphread.EdgeEnds, error)
+	CascadeEdges(
+		ctx context.Context, workspace uuid.UUID, sequence int64, node uuid.UUID, from, to int64,
+	) ([]uuid.UUID, error)
+}
+
+// cascadeIDs returns the ids of edges of a step's cascade. A long cascade is not in the record.
+func (c *change) cascadeIDs(
+	ctx context.Context, store cascadeReader, s *eventsv1.Step, from, to int64,
+) (ids []uuid.UUID, err error) {
+	listed := s.GetCascade().GetEdgeIds()
+	if int64(len(listed)) < s.GetCascade().GetCount() {
+		return store.CascadeEdges(ctx, c.workspace, c.sequence, idOf(s.GetNode().GetId()), from, to)
+	}
+	for _, raw := range listed[from:to] {
+		ids = append(ids, idOf(raw))
+	}
+	return ids, nil
+}
+
+// cascadeEvents returns the events of edges that were deleted or restored with the node of a step. Of an edge that no
+// longer exists only the id is known.
+func (c *change) cascadeEvents(
+	ctx context.Context, edges cascadeReader, s *eventsv1.Step, from, to int64,
+) ([]hooks.Event, error) {
+	kind := hooks.EdgeDeleted
+	if s.GetCascade().GetRestored() {
 		kind = hooks.EdgeCreated
 	}
-	if len(cascade.GetEdgeIds()) == 0 || !slices.Contains(c.subscribed, kind) {
+	if !slices.Contains(c.subscribed, kind) {
 		return nil, nil
 	}
-	ids := make([]uuid.UUID, len(cascade.GetEdgeIds()))
-	for i, raw := range cascade.GetEdgeIds() {
-		ids[i] = idOf(raw)
+	ids, err := c.cascadeIDs(ctx, edges, s, from, to)
+	if err != nil {
+		return nil, err
 	}
 	known, err := edges.EdgeEnds(ctx, c.workspace, ids)
 	if err != nil {

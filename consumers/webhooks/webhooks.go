@@ -39,9 +39,13 @@ func (q *Queue) enqueue(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, eve
 	if err != nil {
 		return fmt.Errorf("queueing events for webhooks: %w", err)
 	}
+	q.count(queued)
+	return nil
+}
+
+func (q *Queue) count(queued hooks.Queued) {
 	q.metrics.queued.Add(float64(queued.Deliveries))
 	q.metrics.dropped.Add(float64(queued.Dropped))
-	return nil
 }
 
 // eventIDs is the namespace of the ids of events.

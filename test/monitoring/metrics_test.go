@@ -135,9 +135,9 @@ func renderDoc(families map[string]*dto.MetricFamily) string {
 var allowedValues = map[string]*regexp.Regexp{
 	"cache": oneOf("known", "unknown", "series", "sources", "labels"), "read": oneOf("heaviest", "newest"),
 	"work":     oneOf("deletions", "graphs", "log", "purges", "retention", "tombstones", "workspaces"),
-	"consumer": oneOf("points", "commands", "embeddings", "lexical", "audit", "webhooks"),
+	"consumer": oneOf("points", "commands", "embeddings", "lexical", "audit"),
 	"role":     oneOf("api", "points", "commands", "embeddings", "audit", "rules"), "change": oneOf("written", "removed"),
-	"group": regexp.MustCompile(`^livegraph-(points|commands|embeddings|lexical|audit|webhooks)$`),
+	"group": regexp.MustCompile(`^livegraph-(points|commands|embeddings|lexical|audit)$`),
 	"topic": oneOf("points", `graph\.commands`, `graph\.events`, "audit"), "use": regexp.MustCompile(`^[a-z_]{5,12}$`),
 	"engine": oneOf("clickhouse", "embedder", "kafka", "milvus", "postgres", "redis", "valkey"),
 	"pool":   oneOf("main", "keys", "reads", "bulk", "commands"),

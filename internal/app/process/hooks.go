@@ -8,14 +8,13 @@ import (
 	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// addWebhooks adds the delivery of events to webhooks, and the consumer that queues changes of graphs.
+// addWebhooks adds the delivery of events to webhooks, and queues changes of graphs.
 func (b *builder) addWebhooks() error {
 	b.add("webhooks", webhooks.New(webhooks.Deps{
 		Store: b.Postgres, Client: b.outbound().Client, Grace: consumerGrace, Logger: b.Logger, Metrics: b.Metrics,
 	}).Run)
-	b.add("webhook events", webhooks.NewConsumer(webhooks.ConsumerDeps{
-		Log: b.Kafka, Store: b.Postgres, Queue: b.webhookQueue(), Group: b.Config.Rules.EventsGroup, Grace: consumerGrace,
-		Logger: b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
+	b.add("webhook events", webhooks.NewFollower(webhooks.FollowerDeps{
+		Store: b.Postgres, Queue: b.webhookQueue(), Logger: b.Logger,
 	}).Run)
 	return nil
 }

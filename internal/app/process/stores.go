@@ -87,7 +87,7 @@ func (b *builder) openKafka(ctx context.Context) error {
 		BufferedBytes: b.Config.Kafka.BufferedBytes, ProduceTimeout: b.Config.Ingest.ProduceTimeout,
 		SessionTimeout: b.Config.Kafka.SessionTimeout,
 		PointsGroup:    b.Config.Points.Group, CommandsGroup: b.Config.Commands.Group, AuditGroup: b.Config.Audit.Group,
-		EventsGroups:     []string{b.Config.Lexical.Group, b.Config.Embeddings.Group, b.Config.Rules.EventsGroup},
+		EventsGroups:     []string{b.Config.Lexical.Group, b.Config.Embeddings.Group},
 		LogFullThreshold: b.Config.Ingest.LogFullThreshold,
 		Log:              b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
 		// The versions of points produced from then on must be above the earlier ones.

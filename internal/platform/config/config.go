@@ -167,7 +167,6 @@ type Rules struct {
 	MinInterval time.Duration `help:"Shortest interval that a group may have. Files with a shorter one are refused." default:"5s" env:"LIVEGRAPH_RULES_MIN_INTERVAL"`
 	QueryOffset time.Duration `help:"How long before an evaluation its queries look, of groups without query_offset. It should be as long as points take from their time to their arrival, if rules need the last of them." default:"0s" env:"LIVEGRAPH_RULES_QUERY_OFFSET"`
 	Concurrency int           `help:"Maximum number of groups that this process evaluates at the same time." default:"4" env:"LIVEGRAPH_RULES_CONCURRENCY"`
-	EventsGroup string        `help:"Consumer group that queues the changes of graphs for webhooks." default:"livegraph-webhooks" env:"LIVEGRAPH_RULES_EVENTS_GROUP"`
 }
 
 func (r *Rules) validate(invalid func(setting, format string, args ...any)) {

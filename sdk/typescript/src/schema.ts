@@ -1196,7 +1196,7 @@ export interface paths {
          * Change a webhook
          * @description Scope `admin`. The body is a merge patch (RFC 7396): absent fields are unchanged, null removes a filter, `labels`
          *     are merged, lists are replaced. While a webhook is disabled, no event is queued for it, and what is pending
-         *     waits.
+         *     waits. When it is enabled, it gets the changes of the graph that happen afterwards.
          */
         patch: operations["patchWebhook"];
         trace?: never;
@@ -2695,7 +2695,7 @@ export interface components {
             enabled: boolean;
             /** @description Why the service disabled the webhook; null: it did not. */
             disabledReason: string | null;
-            /** @description How many events were not queued, because 10,000 deliveries were pending or the body was larger than 256 KiB. */
+            /** @description How many events of alerts were not queued, because 10,000 deliveries were pending. Changes of the graph wait. */
             dropped: number;
             createdAt: components["schemas"]["Timestamp"];
             updatedAt: components["schemas"]["Timestamp"];
@@ -2712,7 +2712,7 @@ export interface components {
             enabled: boolean;
             /** @description Why the service disabled the webhook; null: it did not. */
             disabledReason: string | null;
-            /** @description How many events were not queued, because 10,000 deliveries were pending or the body was larger than 256 KiB. */
+            /** @description How many events of alerts were not queued, because 10,000 deliveries were pending. Changes of the graph wait. */
             dropped: number;
             createdAt: components["schemas"]["Timestamp"];
             updatedAt: components["schemas"]["Timestamp"];

@@ -26,24 +26,26 @@ const (
 	Test          = "webhook.test" // sent on request; nothing subscribes to it
 )
 
+// graphEvents are the types of events of graphs.
+var graphEvents = []string{NodeCreated, NodeUpdated, NodeDeleted, EdgeCreated, EdgeUpdated, EdgeDeleted}
+
 // EventTypes returns the types of events to which a webhook can be subscribed.
 func EventTypes() []string {
-	return []string{
-		AlertFiring, AlertResolved, NodeCreated, NodeUpdated, NodeDeleted, EdgeCreated, EdgeUpdated, EdgeDeleted,
-	}
+	return append([]string{AlertFiring, AlertResolved}, graphEvents...)
 }
 
 // Limits of the queue.
 const (
 	MaxPayload = 256 << 10 // bytes
 	MaxPending = 10_000    // deliveries of a webhook
+	// MaxPendingChanges is the number of pending deliveries up to which events of graphs are queued. Further ones wait in
+	// the journal until fewer than resumePending are pending. The rest of the queue is for alerts.
+	MaxPendingChanges = 8_000
+	resumePending     = 4_000
 )
 
 // insertRows is the number of deliveries of one statement. Their payloads are in memory at the same time.
 const insertRows = 500
-
-// clockTolerance is how much earlier than a webhook's creation an event may be: the clocks of processes differ.
-const clockTolerance = 5 * time.Second
 
 // Event is an event of a workspace. Its id is the same whenever the same event is queued.
 type Event struct {
@@ -69,7 +71,11 @@ type body struct {
 // Queued counts what Enqueue did.
 type Queued struct {
 	Deliveries int // that are queued now; not those that were queued before
-	Dropped    int // not queued: too many were pending, or the payload was too large
+	Dropped    int // not queued: too many were pending
+}
+
+func (q *Queued) add(other Queued) {
+	q.Deliveries, q.Dropped = q.Deliveries+other.Deliveries, q.Dropped+other.Dropped
 }
 
 // encoded is an event with its payload.
@@ -103,17 +109,11 @@ func (db *Store) Enqueue(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, ev
 	var total Queued
 	payloads := newPayloads(workspace)
 	for i := range webhooks {
-		var selected []*Event
-		for j := range events {
-			if webhooks[i].selects(&events[j]) {
-				selected = append(selected, &events[j])
-			}
-		}
-		queued, err := enqueue(ctx, tx, &webhooks[i], selected, payloads)
+		queued, err := enqueue(ctx, tx, &webhooks[i], webhooks[i].selection(events), payloads)
 		if err != nil {
 			return Queued{}, err
 		}
-		total.Deliveries, total.Dropped = total.Deliveries+queued.Deliveries, total.Dropped+queued.Dropped
+		total.add(queued)
 	}
 	return total, nil
 }
@@ -148,10 +148,24 @@ func (db *Store) EnqueueTest(ctx context.Context, workspace, webhook uuid.UUID, 
 
 func errDisabled() error { return fault.New(fault.Conflict, "The webhook is disabled") }
 
-// selects reports whether the webhook gets an event. Events from before its creation are left out: the log of the
-// graph's events may be read from an earlier position.
+// followsGraph reports whether the webhook is subscribed to changes of the graph.
+func (w *Webhook) followsGraph() bool {
+	return slices.ContainsFunc(w.Events, func(event string) bool { return slices.Contains(graphEvents, event) })
+}
+
+// selection returns the events that the webhook gets.
+func (w *Webhook) selection(events []Event) (selected []*Event) {
+	for i := range events {
+		if w.selects(&events[i]) {
+			selected = append(selected, &events[i])
+		}
+	}
+	return selected
+}
+
+// selects reports whether the webhook gets an event.
 func (w *Webhook) selects(e *Event) bool {
-	if !slices.Contains(w.Events, e.Type) || e.Time.Before(w.CreatedAt.Add(-clockTolerance)) {
+	if !slices.Contains(w.Events, e.Type) {
 		return false
 	}
 	switch e.Type {
@@ -188,10 +202,9 @@ func enqueue(ctx context.Context, tx pgx.Tx, w *Webhook, events []*Event, payloa
 	if err != nil {
 		return Queued{}, fmt.Errorf("reading queued events: %w", err)
 	}
-	var pending int
-	if err := tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM webhook_deliveries
-		WHERE webhook_id = $1 AND state = 'pending' LIMIT $2) p`, w.ID, MaxPending).Scan(&pending); err != nil {
-		return Queued{}, fmt.Errorf("counting pending deliveries: %w", err)
+	pending, err := countPending(ctx, tx, w.ID)
+	if err != nil {
+		return Queued{}, err
 	}
 	seen := make(map[uuid.UUID]struct{}, len(known)+len(events))
 	for _, id := range known {
@@ -227,6 +240,16 @@ func enqueue(ctx context.Context, tx pgx.Tx, w *Webhook, events []*Event, payloa
 		}
 	}
 	return queued, nil
+}
+
+// countPending counts the pending deliveries of a webhook, up to MaxPending.
+func countPending(ctx context.Context, tx pgx.Tx, webhook uuid.UUID) (pending int, err error) {
+	err = tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM webhook_deliveries
+		WHERE webhook_id = $1 AND state = 'pending' LIMIT $2) p`, webhook, MaxPending).Scan(&pending)
+	if err != nil {
+		return 0, fmt.Errorf("counting pending deliveries: %w", err)
+	}
+	return pending, nil
 }
 
 // insert inserts deliveries of a webhook.

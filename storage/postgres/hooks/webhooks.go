@@ -37,7 +37,7 @@ type Webhook struct {
 	Filters
 	Enabled        bool
 	DisabledReason *string // why the service disabled it
-	Dropped        int64   // events that were not queued: too many were pending, or too large
+	Dropped        int64   // events of alerts that were not queued, because too many were pending
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 }
@@ -108,8 +108,8 @@ func (db *Store) CreateWebhook(ctx context.Context, w *Webhook) (created Webhook
 			return fault.Newf(fault.Invalid, "A workspace may have at most %d webhooks", MaxWebhooks).With("limit", MaxWebhooks)
 		}
 		created, err = collectWebhook(tx.Query(ctx, `INSERT INTO webhooks
-			(id, workspace_id, name, url, events, labels, entity_types, relation_types, enabled, secret)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING `+webhookColumns,
+			(id, workspace_id, name, url, events, labels, entity_types, relation_types, enabled, secret, sequence)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, `+head("$2")+`) RETURNING `+webhookColumns,
 			id, w.Workspace, w.Name, w.URL, w.Events, notNil(w.Labels), texts(w.EntityTypes), texts(w.RelationTypes),
 			w.Enabled, secret))
 		if err != nil {
@@ -153,8 +153,14 @@ func (db *Store) Webhook(ctx context.Context, workspace, id uuid.UUID) (Webhook,
 	return w, nil
 }
 
+// head returns the expression of the sequence of a workspace's newest change.
+func head(workspace string) string {
+	return `COALESCE((SELECT sequence FROM graph_heads WHERE workspace_id = ` + workspace + `), 0)`
+}
+
 // UpdateWebhook changes a webhook: it reads it, calls change, and stores what change set. The reason why the service
-// disabled it is removed when it is enabled.
+// disabled it is removed when it is enabled. A webhook that is enabled, or subscribed to changes of the graph, gets
+// those that happen afterwards.
 func (db *Store) UpdateWebhook(
 	ctx context.Context, workspace, id uuid.UUID, change func(*Webhook) error,
 ) (updated Webhook, err error) {
@@ -164,14 +170,18 @@ func (db *Store) UpdateWebhook(
 		if err != nil {
 			return fmt.Errorf("reading a webhook: %w", err)
 		}
+		followed := w.Enabled && w.followsGraph()
 		if err := change(&w); err != nil {
 			return err
 		}
+		restart := w.Enabled && w.followsGraph() && !followed
 		updated, err = collectWebhook(tx.Query(ctx, `UPDATE webhooks SET name = $3, url = $4, events = $5, labels = $6,
 			entity_types = $7, relation_types = $8, enabled = $9,
-			disabled_reason = CASE WHEN $9 THEN NULL ELSE disabled_reason END, updated_at = now()
-			WHERE workspace_id = $1 AND id = $2 RETURNING `+webhookColumns,
-			workspace, id, w.Name, w.URL, w.Events, notNil(w.Labels), texts(w.EntityTypes), texts(w.RelationTypes), w.Enabled))
+			disabled_reason = CASE WHEN $9 THEN NULL ELSE disabled_reason END, updated_at = now(),
+			sequence = CASE WHEN $10 THEN `+head("$1")+` ELSE sequence END,
+			further_events = CASE WHEN $10 THEN 0 ELSE further_events END
+			WHERE workspace_id = $1 AND id = $2 RETURNING `+webhookColumns, workspace, id, w.Name, w.URL, w.Events,
+			notNil(w.Labels), texts(w.EntityTypes), texts(w.RelationTypes), w.Enabled, restart))
 		if err != nil {
 			return fmt.Errorf("storing a webhook: %w", err)
 		}
@@ -203,25 +213,4 @@ func (db *Store) DeleteWebhook(ctx context.Context, workspace, id uuid.UUID) err
 		return errNoWebhook()
 	}
 	return nil
-}
-
-// WebhookEvents returns the types of events to which the enabled webhooks of each workspace are subscribed.
-func (db *Store) WebhookEvents(ctx context.Context) (map[uuid.UUID][]string, error) {
-	rows, err := db.pool.Query(ctx, `SELECT h.workspace_id, array_agg(DISTINCT e) FROM webhooks h
-		JOIN workspaces w ON w.id = h.workspace_id, unnest(h.events) e
-		WHERE h.enabled AND w.deleted_at IS NULL GROUP BY h.workspace_id`)
-	if err != nil {
-		return nil, postgres.Classify(fmt.Errorf("reading the events of webhooks: %w", err))
-	}
-	subscribed := map[uuid.UUID][]string{}
-	var workspace uuid.UUID
-	var events []string
-	_, err = pgx.ForEachRow(rows, []any{&workspace, &events}, func() error {
-		subscribed[workspace] = append([]string(nil), events...)
-		return nil
-	})
-	if err != nil {
-		return nil, postgres.Classify(fmt.Errorf("reading the events of webhooks: %w", err))
-	}
-	return subscribed, nil
 }

@@ -44,7 +44,7 @@ func (t *Target) OpenLog(ctx context.Context, produceTimeout time.Duration) (*ka
 		Brokers: t.Kafka.Brokers, TopicPrefix: t.Kafka.TopicPrefix, Compression: t.Kafka.Compression,
 		BufferedBytes: t.Kafka.BufferedBytes, ProduceTimeout: produceTimeout, PointsGroup: t.Points.Group,
 		CommandsGroup: t.Commands.Group, AuditGroup: t.Audit.Group,
-		EventsGroups: []string{t.Lexical.Group, t.Embeddings.Group, t.Rules.EventsGroup},
+		EventsGroups: []string{t.Lexical.Group, t.Embeddings.Group},
 		Log:          slog.New(slog.DiscardHandler), // failures are returned as errors
 	})
 }

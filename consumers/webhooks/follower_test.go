@@ -73,12 +73,11 @@ func (f *graphs) background(work func(context.Context) error) (stop func()) {
 	return stop
 }
 
-// consume runs a consumer with a group.
-func (f *graphs) consume(group string) (stop func()) {
+// follow queues changes until stop is called or the test ends.
+func (f *graphs) follow() (stop func()) {
 	f.Helper()
-	return f.background(webhooks.NewConsumer(webhooks.ConsumerDeps{
-		Log: f.log, Store: f.db, Queue: webhooks.NewQueue(f.db, nil), Group: f.prefix + group,
-		BatchWait: 5 * time.Millisecond, Logger: testenv.Logger(),
+	return f.background(webhooks.NewFollower(webhooks.FollowerDeps{
+		Store: f.db, Queue: webhooks.NewQueue(f.db, nil), Interval: 5 * time.Millisecond, Logger: testenv.Logger(),
 	}).Run)
 }
 
@@ -96,24 +95,30 @@ func (f *graphs) subscribe(name string, events []string, filters hooks.Filters) 
 func (f *graphs) do(workspace uuid.UUID, payloads ...graph.Payload) {
 	f.Helper()
 	for _, payload := range payloads {
-		r := &graphrecord.Request{
-			Workspace: workspace, Mode: graphrecord.Single, ID: uuid.New(), Actions: []graph.Action{{Payload: payload}},
-			Origin: graph.Origin{
-				Actor: workspace, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1",
-			},
-		}
-		value, err := graphrecord.EncodeRequest(r)
-		require.NoError(f, err)
-		require.NoError(f, f.log.ProduceCommand(f.Context(), kafka.Record{
-			Workspace: workspace, Value: value, RequestID: r.RequestID,
-		}))
-		ref := graphstore.CommandRef{Workspace: workspace, ID: r.ID}
+		ref := f.submit(workspace, payload)
 		f.eventually(func() bool {
 			found, err := f.db.CommandOutcomes(f.Context(), []graphstore.CommandRef{ref})
 			require.NoError(f, err)
 			return found[ref] != nil
 		}, "the command is decided")
 	}
+}
+
+// submit submits a command.
+func (f *graphs) submit(workspace uuid.UUID, payload graph.Payload) graphstore.CommandRef {
+	f.Helper()
+	r := &graphrecord.Request{
+		Workspace: workspace, Mode: graphrecord.Single, ID: uuid.New(), Actions: []graph.Action{{Payload: payload}},
+		Origin: graph.Origin{
+			Actor: workspace, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1",
+		},
+	}
+	value, err := graphrecord.EncodeRequest(r)
+	require.NoError(f, err)
+	require.NoError(f, f.log.ProduceCommand(f.Context(), kafka.Record{
+		Workspace: workspace, Value: value, RequestID: r.RequestID,
+	}))
+	return graphstore.CommandRef{Workspace: workspace, ID: r.ID}
 }
 
 // payload is the body of a delivery.
@@ -131,10 +136,25 @@ type payload struct {
 	}
 }
 
+// count counts the deliveries of a webhook.
+func (f *graphs) count(webhook uuid.UUID) (n int) {
+	f.Helper()
+	require.NoError(f, f.db.Pool().QueryRow(f.Context(), `SELECT count(*) FROM webhook_deliveries WHERE webhook_id = $1`,
+		webhook).Scan(&n))
+	return n
+}
+
+// exec executes a statement.
+func (f *graphs) exec(sql string, args ...any) {
+	f.Helper()
+	_, err := f.db.Pool().Exec(f.Context(), sql, args...)
+	require.NoError(f, err)
+}
+
 // queued waits until a webhook has n deliveries and returns their bodies in the order of changes.
 func (f *graphs) queued(webhook uuid.UUID, n int) (all []payload) {
 	f.Helper()
-	f.eventually(func() bool { return len(f.deliveries(webhook)) >= n }, "the events are queued")
+	f.eventually(func() bool { return f.count(webhook) >= n }, "the events are queued")
 	rows, err := f.db.Pool().Query(f.Context(), `SELECT payload FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY id`,
 		webhook)
 	require.NoError(f, err)
@@ -174,7 +194,7 @@ func TestChangesOfAGraphAreEventsForWebhooksThatSelectThem(t *testing.T) {
 	feeds := f.subscribe("feeds", []string{hooks.EdgeCreated, hooks.EdgeDeleted},
 		hooks.Filters{RelationTypes: []string{"feeds"}})
 	alerts := f.subscribe("alerts", []string{hooks.AlertFiring}, hooks.Filters{})
-	stop := f.consume("a")
+	stop := f.follow()
 
 	stranger := pgtest.Workspace(t, f.db, "live").ID
 	f.do(stranger, newNode("of another workspace", graph.Actor))
@@ -201,21 +221,27 @@ func TestChangesOfAGraphAreEventsForWebhooksThatSelectThem(t *testing.T) {
 	}
 	require.Empty(t, f.deliveries(alerts))
 
-	// Another group consumes everything again. An event that follows shows that it has done so.
+	// What happens while nobody follows is queued afterwards, by two at once, and nothing is queued twice.
 	stop()
-	f.consume("b")
-	f.do(f.workspace, newNode("last", graph.Concept))
-	require.Equal(t, "last", f.queued(all, 11)[10].Data.Node.Name)
+	names := []string{"first", "second", "third"}
+	for _, name := range names {
+		f.do(f.workspace, newNode(name, graph.Concept))
+	}
+	f.follow()
+	f.follow()
+	for i, body := range f.queued(all, 13)[10:] {
+		require.Equal(t, names[i], body.Data.Node.Name)
+	}
 	ids := map[string]bool{}
-	for _, body := range f.queued(all, 11) {
+	for _, body := range f.queued(all, 13) {
 		ids[body.ID] = true
 	}
-	require.Len(t, ids, 11)
+	require.Len(t, ids, 13)
 }
 
 func TestAWebhookGetsWhatHappensAfterItsCreation(t *testing.T) {
 	f := newGraphs(t)
-	f.consume("a")
+	f.follow()
 	for i := range 5 {
 		webhook := f.subscribe(string(rune('a'+i)), []string{hooks.NodeCreated}, hooks.Filters{})
 		n := newNode("n", graph.Object)
@@ -226,10 +252,61 @@ func TestAWebhookGetsWhatHappensAfterItsCreation(t *testing.T) {
 	}
 }
 
+func TestAWebhookGetsNothingOfTheTimeWhenItDidNotFollow(t *testing.T) {
+	f := newGraphs(t)
+	webhook := f.subscribe("w", []string{hooks.AlertFiring}, hooks.Filters{})
+	change := func(change func(w *hooks.Webhook)) {
+		_, err := f.db.UpdateWebhook(t.Context(), f.workspace, webhook, func(w *hooks.Webhook) error { change(w); return nil })
+		require.NoError(t, err)
+	}
+	f.do(f.workspace, newNode("not subscribed", graph.Object))
+	change(func(w *hooks.Webhook) { w.Events = []string{hooks.NodeCreated} })
+	f.do(f.workspace, newNode("one", graph.Object))
+	f.follow()
+	require.Equal(t, "one", f.queued(webhook, 1)[0].Data.Node.Name)
+	change(func(w *hooks.Webhook) { w.Enabled = false })
+	f.do(f.workspace, newNode("disabled", graph.Object))
+	change(func(w *hooks.Webhook) { w.Enabled = true })
+	f.do(f.workspace, newNode("two", graph.Object))
+	require.Equal(t, "two", f.queued(webhook, 2)[1].Data.Node.Name)
+}
+
+// TestChangesWaitForRoomInTheQueue has a webhook whose queue is full for a time, and a hub with more edges than one
+// transaction queues.
+func TestChangesWaitForRoomInTheQueue(t *testing.T) {
+	f := newGraphs(t)
+	full := f.subscribe("full", graphEvents(), hooks.Filters{})
+	other := f.subscribe("other", graphEvents(), hooks.Filters{})
+	f.exec(`INSERT INTO webhook_deliveries (id, webhook_id, workspace_id, event_id, event_type, payload)
+		SELECT gen_random_uuid(), $1, $2, gen_random_uuid(), 'node.created', '{}' FROM generate_series(1, $3)`,
+		full, f.workspace, hooks.MaxPendingChanges-1)
+	const edges = 2_300
+	hub, leaf := newNode("hub", graph.Object), newNode("leaf", graph.Object)
+	f.do(f.workspace, hub, leaf)
+	for range edges {
+		f.submit(f.workspace, graph.CreateEdge{ID: uuid.New(), SourceID: hub.ID, TargetID: leaf.ID, RelationType: "r"})
+	}
+	f.do(f.workspace, graph.DeleteNode{ID: hub.ID})
+	f.follow()
+	bodies := f.queued(other, 2+edges+1+edges)
+	require.Equal(t, hooks.NodeDeleted, bodies[2+edges].Type)
+	require.Equal(t, hooks.MaxPendingChanges-1, f.count(full), "there was no room for a change")
+
+	f.exec(`UPDATE webhook_deliveries SET state = 'delivered', finished_at = now() WHERE webhook_id = $1`, full)
+	f.eventually(func() bool { return f.count(full) == hooks.MaxPendingChanges-1+len(bodies) }, "all are queued")
+	found, err := f.db.Webhook(t.Context(), f.workspace, full)
+	require.NoError(t, err)
+	require.Zero(t, found.Dropped)
+	var same int
+	require.NoError(t, f.db.Pool().QueryRow(t.Context(), `SELECT count(*) FROM webhook_deliveries a
+		JOIN webhook_deliveries b USING (event_id) WHERE a.webhook_id = $1 AND b.webhook_id = $2`, full, other).Scan(&same))
+	require.Equal(t, len(bodies), same, "the events of both are the same")
+}
+
 func TestLargeNodesAreDeliveredWithoutTheirTexts(t *testing.T) {
 	f := newGraphs(t)
 	webhook := f.subscribe("w", []string{hooks.NodeCreated}, hooks.Filters{})
-	f.consume("a")
+	f.follow()
 	large := newNode("large", graph.Object)
 	// A character that has six bytes in JSON.
 	text := strings.Repeat("<", graph.MaxDescription)
