@@ -26,7 +26,11 @@ import (
 	"github.com/livegraph/livegraph/internal/app/demo/weather"
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/runfile"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
+	"github.com/livegraph/livegraph/internal/services/keyadmin"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 const (
@@ -39,10 +43,10 @@ const (
 
 // Options are the user's choices.
 type Options struct {
-	Interval time.Duration // between two measurements; 0: one second
-	Duration time.Duration // 0: until the context ends
-	Backfill bool
-	Plain    bool // lines, even on a terminal
+	Interval   time.Duration `help:"Time between two measurements, 100ms to 1h." default:"1s"`
+	Duration   time.Duration `help:"End after this time; 0: on Ctrl-C." default:"0s"`
+	NoBackfill bool          `help:"Leave out the four years of weather."`
+	Plain      bool          `help:"Print lines instead of a view that is redrawn in place."`
 
 	surveyInterval, minProcessAge time.Duration // of the graph; 0: the defaults
 }
@@ -56,6 +60,27 @@ type Deps struct {
 	// NewKey creates a key that may read and write live data, nodes and edges.
 	NewKey func(ctx context.Context) (string, error)
 	Out    io.Writer
+}
+
+// OpenDeps returns the dependencies of the demo.
+func OpenDeps(
+	db *stores.DB, dataDir string, workspace uuid.UUID, server runfile.Server, out *output.Writer,
+) (deps Deps, err error) {
+	deps = Deps{BaseURL: server.URL, DataDir: dataDir, Workspace: workspace, Out: out.Writer}
+	deps.NewKey = func(ctx context.Context) (string, error) {
+		found, err := db.WorkspacesByID(ctx, []uuid.UUID{workspace})
+		if err != nil || len(found) == 0 {
+			return "", cmp.Or(err, fmt.Errorf("there is no workspace %s", workspace))
+		}
+		expires := time.Now().Add(24 * time.Hour) // then the client creates another one
+		_, text, err := keyadmin.Create(ctx, db, access.NewKey{
+			Name: "demo", Mode: found[0].Mode, Workspaces: []uuid.UUID{workspace}, CreatedBy: "demo", ExpiresAt: &expires,
+			Scopes: []string{"read:livedata", "write:livedata", "read:nodes", "write:nodes", "read:edges", "write:edges"},
+		})
+		return text.Reveal(), err
+	}
+	deps.HTTP, err = client.Local(server)
+	return deps, err
 }
 
 // session is one run of the demo.
@@ -123,7 +148,7 @@ func (s *session) begin(ctx context.Context) error {
 	if _, err := c.Query(ctx, client.Query{Latest: true, Limit: 1}); err != nil {
 		return fmt.Errorf("the server at %s does not serve the demo: %w", s.deps.BaseURL, err)
 	}
-	if !s.options.Backfill {
+	if s.options.NoBackfill {
 		return nil
 	}
 	stations, err := weather.Stations()
