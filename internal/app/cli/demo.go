@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,27 +16,14 @@ import (
 // DemoCmd streams this machine's own metrics into a running server.
 type DemoCmd struct {
 	target.Target
-	DemoFlags `embed:""`
-	Workspace *uuid.UUID `help:"Workspace to fill; default: that of first-run.json." env:"LIVEGRAPH_WORKSPACE_ID" placeholder:"ID"`
+	demo.Options `embed:""`
+	Workspace    *uuid.UUID `help:"Workspace to fill; default: that of first-run.json." env:"LIVEGRAPH_WORKSPACE_ID" placeholder:"ID"`
 }
-
-// DemoFlags are the options of the demo.
-type DemoFlags struct {
-	Interval   time.Duration `help:"Time between two measurements, 100ms to 1h." default:"1s"`
-	Duration   time.Duration `help:"End after this time; 0: on Ctrl-C." default:"0s"`
-	NoBackfill bool          `help:"Leave out the four years of weather."`
-	Plain      bool          `help:"Print lines instead of a view that is redrawn in place."`
-}
-
-const (
-	shortestDemoInterval = 100 * time.Millisecond
-	longestDemoInterval  = time.Hour
-)
 
 // Validate checks what tags cannot express.
 func (c *DemoCmd) Validate() error {
-	if c.Interval < shortestDemoInterval || c.Interval > longestDemoInterval {
-		return fmt.Errorf("--interval: must be from %s to %s", shortestDemoInterval, longestDemoInterval)
+	if c.Interval < 100*time.Millisecond || c.Interval > time.Hour {
+		return errors.New("--interval: must be from 100ms to 1h")
 	}
 	if c.Duration < 0 {
 		return errors.New("--duration: must not be negative")
@@ -60,8 +46,6 @@ func (c *DemoCmd) Run(ctx context.Context, out *output.Writer) error {
 		if err != nil {
 			return err
 		}
-		return demo.Run(ctx, demo.Options{
-			Interval: c.Interval, Duration: c.Duration, Backfill: !c.NoBackfill, Plain: c.Plain,
-		}, deps)
+		return demo.Run(ctx, c.Options, deps)
 	})
 }

@@ -22,27 +22,30 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/internal/app/client"
+	"github.com/livegraph/livegraph/internal/app/demo/hostgraph"
 	"github.com/livegraph/livegraph/internal/app/demo/machine"
 	"github.com/livegraph/livegraph/internal/app/demo/weather"
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/runfile"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
+	"github.com/livegraph/livegraph/internal/services/keyadmin"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 const (
-	startTimeout = time.Minute // for a server that does not answer yet
-	// announceAfter is the time after which the commands are printed even if nothing is visible yet.
-	announceAfter   = 15 * time.Second
+	startTimeout    = time.Minute // for a server that does not answer yet
 	refreshInterval = time.Second // of the display
 	maxQueued       = 1800        // rounds: half an hour
 )
 
 // Options are the user's choices.
 type Options struct {
-	Interval time.Duration // between two measurements; 0: one second
-	Duration time.Duration // 0: until the context ends
-	Backfill bool
-	Plain    bool // lines, even on a terminal
+	Interval   time.Duration `help:"Time between two measurements, 100ms to 1h." default:"1s"`
+	Duration   time.Duration `help:"End after this time; 0: on Ctrl-C." default:"0s"`
+	NoBackfill bool          `help:"Leave out the four years of weather."`
+	Plain      bool          `help:"Print lines instead of a view that is redrawn in place."`
 
 	surveyInterval, minProcessAge time.Duration // of the graph; 0: the defaults
 }
@@ -56,6 +59,27 @@ type Deps struct {
 	// NewKey creates a key that may read and write live data, nodes and edges.
 	NewKey func(ctx context.Context) (string, error)
 	Out    io.Writer
+}
+
+// OpenDeps returns the dependencies of the demo.
+func OpenDeps(
+	db *stores.DB, dataDir string, workspace uuid.UUID, server runfile.Server, out *output.Writer,
+) (deps Deps, err error) {
+	deps = Deps{BaseURL: server.URL, DataDir: dataDir, Workspace: workspace, Out: out.Writer}
+	deps.NewKey = func(ctx context.Context) (string, error) {
+		found, err := db.WorkspacesByID(ctx, []uuid.UUID{workspace})
+		if err != nil || len(found) == 0 {
+			return "", cmp.Or(err, fmt.Errorf("there is no workspace %s", workspace))
+		}
+		expires := time.Now().Add(24 * time.Hour) // then the client creates another one
+		_, text, err := keyadmin.Create(ctx, db, access.NewKey{
+			Name: "demo", Mode: found[0].Mode, Workspaces: []uuid.UUID{workspace}, CreatedBy: "demo", ExpiresAt: &expires,
+			Scopes: []string{"read:livedata", "write:livedata", "read:nodes", "write:nodes", "read:edges", "write:edges"},
+		})
+		return text.Reveal(), err
+	}
+	deps.HTTP, err = client.Local(server)
+	return deps, err
 }
 
 // session is one run of the demo.
@@ -76,7 +100,7 @@ type session struct {
 	// Only publish uses them.
 	checkedAt time.Time         // when the sources were checked; zero: never
 	linked    map[string]string // their nodes then
-	refusal   string            // of the last points that were refused
+	refusal   string            // of the last round; "": none
 }
 
 // Run runs the demo until ctx or the duration ends. It returns an error if it cannot start or may not write.
@@ -84,14 +108,14 @@ func Run(ctx context.Context, o Options, d Deps) error {
 	o.Interval = cmp.Or(max(o.Interval, 0), time.Second)
 	s := &session{
 		options: o, deps: d, display: newDisplay(d.Out, o.Plain), queue: make(chan []client.Point, maxQueued),
-		status: status{address: d.BaseURL}, began: time.Now(),
+		status: status{Address: d.BaseURL}, began: time.Now(),
 	}
 	defer s.close()
 	s.sampler = machine.NewSampler(machine.HostName(), s.note)
 	c, err := client.New(client.Options{
 		BaseURL: d.BaseURL, Workspace: d.Workspace.String(), UserAgent: "livegraph-demo",
 		HTTP: d.HTTP, NewKey: d.NewKey, Retry: client.Retry{OnWait: func(err error, _ time.Duration) {
-			s.update(func(st *status) { st.trouble = err.Error() })
+			s.update(func(st *status) { st.Trouble = err.Error() })
 			s.waitNoted.Do(func() { s.note("the server makes us wait: " + err.Error()) }) // the view may still be empty
 		}},
 	})
@@ -123,7 +147,7 @@ func (s *session) begin(ctx context.Context) error {
 	if _, err := c.Query(ctx, client.Query{Latest: true, Limit: 1}); err != nil {
 		return fmt.Errorf("the server at %s does not serve the demo: %w", s.deps.BaseURL, err)
 	}
-	if !s.options.Backfill {
+	if s.options.NoBackfill {
 		return nil
 	}
 	stations, err := weather.Stations()
@@ -140,7 +164,9 @@ func (s *session) begin(ctx context.Context) error {
 
 // backfill writes the measurements of a station, unless they are stored already.
 func (s *session) backfill(ctx context.Context, c *client.Client, station *weather.Station) error {
-	source, _, err := c.EnsureSource(ctx, station.Source)
+	described := station.Source
+	described.NodeID = "" // the key is no id, and the node may not exist yet
+	source, _, err := c.EnsureSource(ctx, described)
 	if err != nil {
 		return err
 	}
@@ -154,11 +180,9 @@ func (s *session) backfill(ctx context.Context, c *client.Client, station *weath
 		for i := range station.Series {
 			station.Series[i].SourceID = source.ID
 		}
-		receipt, err := c.IngestSeries(ctx, station.Series)
-		if err != nil {
+		if receipt, err := c.IngestSeries(ctx, station.Series); err != nil {
 			return err
-		}
-		if receipt.Rejected > 0 {
+		} else if receipt.Rejected > 0 {
 			return fmt.Errorf("%s: %d measurements were rejected: %s", source.Name, receipt.Rejected, receipt.Errors[0].Reason)
 		}
 	}
@@ -180,8 +204,8 @@ func (s *session) live(ctx context.Context) error {
 	err := group.Wait()
 	s.close()
 	last := s.current()
-	s.announced.Do(func() { s.note(s.hints(last.host)) })
-	s.note(last.summary() + " What it sent stays.")
+	s.announce(last.nodeOf[hostgraph.MachineKey])
+	s.note(text("summary", &last) + " What it sent stays.")
 	return err
 }
 
@@ -204,20 +228,17 @@ func (s *session) push(round []client.Point) {
 		st.setLatest(round)
 		select {
 		case s.queue <- round:
-			st.waiting += len(round)
+			st.Waiting += len(round)
 		default:
-			st.dropped += len(round)
+			st.Dropped += len(round)
 		}
 	})
 }
 
-// show refreshes the display. It prints the commands once they show results.
+// show refreshes the display.
 func (s *session) show(ctx context.Context) {
 	for sleep.For(ctx, refreshInterval) {
 		st := s.current()
-		if len(st.visible) > 0 && st.host != "" || st.up > announceAfter {
-			s.announced.Do(func() { s.note(s.hints(st.host)) })
-		}
 		s.refresh(&st)
 	}
 }
@@ -228,47 +249,32 @@ func (s *session) update(change func(*status)) {
 	change(&s.status)
 }
 
-// current returns a copy of the status. Its lists share memory with the status, whose later changes only append.
+// current returns a copy of the status. It shares memory with the status, whose lists only grow and whose maps are
+// replaced.
 func (s *session) current() status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.status
-	st.up = time.Since(s.began)
+	st.Up = time.Since(s.began)
 	return st
 }
 
 // publicText returns the message of an error, or only the server's message if the server answered.
 func publicText(err error) string {
-	var fe *fault.Error
-	if errors.As(err, &fe) {
-		return fe.Message
+	if answer, ok := errors.AsType[*fault.Error](err); ok {
+		return answer.Message
 	}
 	return err.Error()
 }
 
+// announce prints the commands once: when the machine is in the graph, or at the end.
+func (s *session) announce(host string) { s.announced.Do(func() { s.note(s.hints(host)) }) }
+
 // hints returns commands that show what the demo did. Each is one line that works when pasted alone. host is the
 // machine's node, "" if it is not in the graph.
 func (s *session) hints(host string) string {
-	var b strings.Builder
-	b.WriteString("\nLook at it; each command works when pasted into a shell:\n")
-	show := func(what, command string) {
-		fmt.Fprintf(&b, "\n# %s\n%s %s --data-dir %s --workspace %s\n", what, output.ShellQuote(os.Args[0]), command,
-			output.ShellQuote(s.deps.DataDir), s.deps.Workspace)
-	}
-	show("the sources, and which of them are live", "sources list")
-	show("this machine's CPU over the last five minutes: mean and peak of every ten seconds", "query --source "+
-		output.ShellQuote(machine.HostName()+"/cpu")+" --metric usage_percent --from 5m --interval 10s --aggregation avg,max")
-	if len(s.stations) > 0 {
-		show("four years of Seattle's weather: coldest, mean and warmest daily high of every 30 days",
-			"query --source weather/seattle --metric temp_max --from 2012-01-01T00:00:00Z --to 2016-01-01T00:00:00Z "+
-				"--interval 30d --aggregation min,avg,max")
-	}
-	if host != "" {
-		show("this machine in the graph: its parts and what runs on it", "graph neighbors "+host)
-		show("a search by words, meaning and the graph; ask in words of your own", "search --hybrid --entity-type "+
-			"process,object --limit 5 'which process talks over the network and is near the disk that fills up?'")
-	}
-	address := strings.TrimRight(s.deps.BaseURL, "/")
-	fmt.Fprintf(&b, "\nIn a browser: the API at %s/api/docs, the admin UI at %s/admin\n", address, address)
-	return b.String()
+	return text("hints.tmpl", map[string]any{
+		"program": os.Args[0], "dataDir": s.deps.DataDir, "workspace": s.deps.Workspace, "cpu": machine.HostName() + "/cpu",
+		"weather": len(s.stations) > 0, "host": host, "address": strings.TrimRight(s.deps.BaseURL, "/"),
+	})
 }

@@ -35,7 +35,7 @@ func newDeps(p *fakeServer, out *testenv.Output) Deps {
 func TestTheDemoSendsWhatItMeasuresAndPrintsLinks(t *testing.T) {
 	t.Parallel()
 	p, out := newFakeServer(t), &testenv.Output{}
-	options := Options{Interval: 200 * time.Millisecond, Backfill: true, Plain: true}
+	options := Options{Interval: 200 * time.Millisecond, Plain: true}
 	runUntil(t, options, newDeps(p, out), func() (all bool) {
 		p.locked(func() {
 			cpu := p.points[p.sources[machine.HostName()+"/cpu"]+" usage_percent"]
@@ -68,7 +68,7 @@ func TestTheDemoSendsWhatItMeasuresAndPrintsLinks(t *testing.T) {
 func TestASecondDemoChangesNothingOfTheHistory(t *testing.T) {
 	t.Parallel()
 	p := newFakeServer(t)
-	options := Options{Interval: 200 * time.Millisecond, Duration: time.Second, Backfill: true}
+	options := Options{Interval: 200 * time.Millisecond, Duration: time.Second}
 	require.NoError(t, Run(t.Context(), options, newDeps(p, &testenv.Output{})))
 	var sources map[string]string
 	var words int
@@ -108,7 +108,7 @@ func TestNothingIsLostWhileTheServerRefuses(t *testing.T) {
 		}
 		return 0
 	}
-	runUntil(t, Options{Interval: 100 * time.Millisecond}, newDeps(p, out), func() (stored bool) {
+	runUntil(t, Options{Interval: 100 * time.Millisecond, NoBackfill: true}, newDeps(p, out), func() (stored bool) {
 		p.locked(func() {
 			if refused == 0 {
 				return
@@ -137,7 +137,7 @@ func TestAKeyThatIsRevokedOrExpiredIsReplaced(t *testing.T) {
 		return 0
 	}
 	before := -1 // points when the second key was first seen
-	runUntil(t, Options{Interval: 100 * time.Millisecond}, newDeps(p, out), func() (done bool) {
+	runUntil(t, Options{Interval: 100 * time.Millisecond, NoBackfill: true}, newDeps(p, out), func() (done bool) {
 		p.locked(func() {
 			if before < 0 && p.keys["key-2"] {
 				before = stored()
@@ -161,7 +161,7 @@ func TestASourceThatWasDeletedIsMadeAgain(t *testing.T) {
 		}
 		return 0
 	}
-	runUntil(t, Options{Interval: 100 * time.Millisecond}, newDeps(p, out), func() (done bool) {
+	runUntil(t, Options{Interval: 100 * time.Millisecond, NoBackfill: true}, newDeps(p, out), func() (done bool) {
 		p.locked(func() {
 			id := p.sources[name]
 			done = deleted != "" && id != "" && id != deleted && len(p.points[id+" total_bytes"]) > 0
@@ -187,7 +187,8 @@ func TestTheDemoFailsOnlyWhenItCannotBegin(t *testing.T) {
 		}
 		return 0
 	}
-	require.ErrorContains(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond}, deps), "may not write")
+	options := Options{Interval: 100 * time.Millisecond, NoBackfill: true}
+	require.ErrorContains(t, Run(t.Context(), options, deps), "may not write")
 }
 
 func TestCtrlCIsAGoodEndAtAnyMoment(t *testing.T) {
@@ -199,7 +200,7 @@ func TestCtrlCIsAGoodEndAtAnyMoment(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		began := time.Now()
-		require.NoError(t, Run(ctx, Options{Interval: 100 * time.Millisecond, Backfill: true}, newDeps(p, out)))
+		require.NoError(t, Run(ctx, Options{Interval: 100 * time.Millisecond}, newDeps(p, out)))
 		require.Less(t, time.Since(began), after+5*time.Second)
 		cancel()
 	}
@@ -216,7 +217,7 @@ func TestAServerThatIsGoneAtTheEndDoesNotHoldTheDemo(t *testing.T) {
 		return 0
 	}
 	require.NoError(t, Run(
-		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 2 * time.Second}, newDeps(p, out),
+		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 2 * time.Second, NoBackfill: true}, newDeps(p, out),
 	))
 	require.Less(t, time.Since(began), 2*time.Second+2*time.Second)
 	require.NotContains(t, out.String(), ", 0 wait", "what could not be sent is counted")

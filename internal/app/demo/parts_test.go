@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -18,11 +17,11 @@ func TestTheQueueIsBoundedAndCounted(t *testing.T) {
 	s.push(make([]client.Point, 4))
 	s.push(make([]client.Point, 5))
 	st := s.current()
-	require.EqualValues(t, 7, st.waiting)
-	require.EqualValues(t, 5, st.dropped)
+	require.EqualValues(t, 7, st.Waiting)
+	require.EqualValues(t, 5, st.Dropped)
 	require.Len(t, <-s.queue, 3, "in order")
 	s.push(make([]client.Point, 6))
-	require.EqualValues(t, 5, s.current().dropped)
+	require.EqualValues(t, 5, s.current().Dropped)
 }
 
 func TestLatenciesAreOfTheLastRequests(t *testing.T) {
@@ -43,25 +42,44 @@ func TestTheViewShowsTheNewestRound(t *testing.T) {
 	var s status
 	s.setLatest([]client.Point{
 		point("disk", "used_percent", "mount", "/b", 2), point("disk", "used_percent", "mount", "/a", 1),
-		point("memory", "used_percent", "", "", 3), {Source: "host/cpu", Metric: machine.CPUUsage, Value: 4},
-		point("processes", machine.ProcessRSS, "process", "idle", 9),
-		point("processes", machine.ProcessCPU, "process", "idle", 0),
-		point("processes", machine.ProcessCPU, "process", "busy", 5),
-		point("processes", machine.ProcessRSS, "process", "busy", 6),
+		point("memory", "used_percent", "", "", 3), {Source: "host/cpu", Metric: "usage_percent", Value: 4},
+		point("processes", "rss_bytes", "process", "idle", 9), point("processes", "cpu_percent", "process", "idle", 0),
+		point("processes", "cpu_percent", "process", "busy", 5), point("processes", "rss_bytes", "process", "busy", 6),
 		point("processes", "instances", "process", "busy", 1),
 	})
-	require.Equal(t, []value{
-		{"cpu", "percent", 4}, {"memory", "percent", 3}, {"disk /a", "percent", 1}, {"disk /b", "percent", 2},
-	}, slices.Concat(s.values...))
-	require.Equal(t, []program{{"busy", 5, 6}, {"idle", 0, 9}}, s.programs)
-	s.setLatest([]client.Point{point("memory", "used_percent", "", "", 3)})
-	require.Len(t, slices.Concat(s.values...), 4, "the others are late")
-	require.Len(t, s.programs, 2)
-	require.Equal(t, []float64{4}, s.cpu)
+	before := s
+	require.Equal(t, [][2]string{
+		{"cpu", "4.0 %"}, {"memory", "3.0 %"}, {"disk /a", "1.0 %"}, {"disk /b", "2.0 %"},
+	}, s.values())
+	require.Equal(t, [][2]string{{"busy", "   5.0 %       6 B"}, {"idle", "   0.0 %       9 B"}}, s.programs())
+	s.setLatest([]client.Point{point("memory", "used_percent", "", "", 8)})
+	require.Equal(t, [][2]string{
+		{"cpu", "4.0 %"}, {"memory", "8.0 %"}, {"disk /a", "1.0 %"}, {"disk /b", "2.0 %"},
+	}, s.values(), "the others are late")
+	require.Len(t, s.programs(), 2)
+	require.Equal(t, [2]string{"memory", "3.0 %"}, before.values()[1], "a copy of the status does not change")
+	require.Equal(t, []float64{4}, s.CPU)
 	for range 500 {
-		s.setLatest([]client.Point{{Source: "host/cpu", Metric: machine.CPUUsage, Value: 9}})
+		s.setLatest([]client.Point{{Source: "host/cpu", Metric: "usage_percent", Value: 9}})
 	}
-	require.Len(t, s.cpu, maxHistory)
+	require.Len(t, s.CPU, maxHistory)
+}
+
+func TestTheViewShowsMetricsThatAreMeasured(t *testing.T) {
+	units := map[string]string{}
+	for _, source := range machine.NewSampler("host", nil).Sources() {
+		for _, m := range source.Metrics {
+			units[source.Tags["kind"]+" "+m.Name] = m.Unit
+		}
+	}
+	require.NotEmpty(t, headlines)
+	for _, h := range headlines {
+		require.Contains(t, units, h[0])
+		require.Equal(t, units[h[0]], h[2], h[0])
+	}
+	for _, metric := range []string{"cpu usage_percent", "processes cpu_percent", "processes rss_bytes"} {
+		require.Contains(t, units, metric)
+	}
 }
 
 func TestCommandsSurviveOddNames(t *testing.T) {

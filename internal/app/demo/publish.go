@@ -19,10 +19,9 @@ const (
 	sourceCheckInterval = 10 * time.Second
 	visibleTimeout      = 8 * time.Second // for points to become visible
 
-	surveyInterval     = 5 * time.Second
-	minProcessAge      = 10 * time.Second // the age from which a process is in the graph
-	graphTimeout       = 15 * time.Second // for the calls of one change
-	graphRetryInterval = 10 * time.Second // the pause after an error
+	surveyInterval = 10 * time.Second
+	minProcessAge  = 10 * time.Second // the age from which a process is in the graph
+	graphTimeout   = 15 * time.Second // for the calls of one change
 )
 
 // publish sends the rounds of the queue, one a request, until ctx ends. It returns an error if the key may not write.
@@ -46,32 +45,38 @@ func (s *session) send(ctx context.Context, round []client.Point) error {
 	if err == nil {
 		receipt, err = s.client.IngestPoints(ctx, round)
 	}
-	switch {
+	before := s.refusal
+	switch s.refusal = ""; {
 	case err != nil && (ctx.Err() != nil || fault.Is(err, fault.Forbidden)):
 		return err
 	case err != nil:
-		before := s.refusal
+		receipt.Rejected = len(round)
 		if s.refusal = publicText(err); s.refusal != before {
 			s.note("points were refused: " + err.Error())
 		}
-		receipt.Rejected = len(round)
 	case len(receipt.Errors) > 0:
 		s.refusal = receipt.Errors[0].Field + ": " + receipt.Errors[0].Reason
 	}
 	s.update(func(st *status) {
-		st.waiting -= len(round)
-		st.sent += receipt.Accepted
-		st.rejected += receipt.Rejected
-		if err != nil {
-			st.trouble = s.refusal
-			return
+		st.Waiting, st.Trouble = st.Waiting-len(round), s.refusal
+		st.Sent, st.Rejected = st.Sent+receipt.Accepted, st.Rejected+receipt.Rejected
+		if err == nil {
+			st.Ingest.add(receipt.Took)
 		}
-		st.ingest.add(receipt.Took)
 	})
 	if err == nil && len(s.queue) == 0 { // otherwise it catches up first
 		s.awaitVisible(ctx, receipt.Checkpoint)
 	}
 	return nil
+}
+
+// sources returns the sources of the machine and of the history. The NodeID of each is the key of its node.
+func (s *session) sources() []client.Source {
+	sources := s.sampler.Sources()
+	for _, station := range s.stations {
+		sources = append(sources, station.Source)
+	}
+	return sources
 }
 
 // checkSources creates missing sources and links sources to their nodes, at the start, when the nodes change, and after
@@ -82,13 +87,9 @@ func (s *session) checkSources(ctx context.Context) error {
 	if !s.checkedAt.IsZero() && !refused && maps.Equal(nodeOf, s.linked) {
 		return nil
 	}
-	sources := s.sampler.Sources()
-	for _, station := range s.stations {
-		sources = append(sources, station.Source)
-	}
-	for _, described := range sources {
+	for _, described := range s.sources() {
 		described.IntervalSeconds = cmp.Or(described.IntervalSeconds, s.options.Interval.Seconds())
-		described.NodeID = nodeOf[described.Name]
+		described.NodeID = nodeOf[described.NodeID]
 		source, _, err := s.client.EnsureSource(ctx, described)
 		if err != nil {
 			return fmt.Errorf("source %s: %w", described.Name, err)
@@ -99,7 +100,7 @@ func (s *session) checkSources(ctx context.Context) error {
 			}
 		}
 	}
-	s.checkedAt, s.linked, s.refusal = time.Now(), nodeOf, ""
+	s.checkedAt, s.linked = time.Now(), nodeOf
 	return nil
 }
 
@@ -108,12 +109,11 @@ func (s *session) awaitVisible(ctx context.Context, checkpoint string) {
 	began := time.Now()
 	err := s.client.RetryUntil(visibleTimeout).WaitVisible(ctx, checkpoint)
 	s.update(func(st *status) {
-		switch {
-		case err == nil:
-			st.visible.add(time.Since(began))
-			st.trouble = s.refusal
-		case ctx.Err() == nil:
-			st.trouble = "waiting until the points are visible: " + publicText(err)
+		if err == nil {
+			st.Visible.add(time.Since(began))
+			st.Trouble = s.refusal
+		} else if ctx.Err() == nil {
+			st.Trouble = "waiting until the points are visible: " + publicText(err)
 		}
 	})
 }
@@ -124,22 +124,17 @@ func (s *session) updateGraph(ctx context.Context) {
 	c := s.client.WithRetry(client.Retry{Total: graphTimeout})
 	host := hostgraph.NewSyncer(c, "livegraph-demo "+machine.HostName())
 	stations := hostgraph.NewSyncer(c, "livegraph-demo weather") // the same for all machines
-	surveyor := machine.NewSurveyor(cmp.Or(s.options.minProcessAge, minProcessAge))
+	surveyor := &machine.Surveyor{MinAge: cmp.Or(s.options.minProcessAge, minProcessAge)}
 	reported := ""
 	for wait := time.Duration(0); sleep.For(ctx, wait); {
+		wait = cmp.Or(s.options.surveyInterval, surveyInterval)
 		err := s.syncGraph(ctx, surveyor, host, stations)
 		if err == nil || ctx.Err() != nil {
-			wait, reported = cmp.Or(s.options.surveyInterval, surveyInterval), ""
-			continue
-		}
-		if text := publicText(err); text != reported {
+			reported = ""
+		} else if text := publicText(err); text != reported {
 			reported = text
 			s.note("graph: " + err.Error())
 		}
-		if fault.Is(err, fault.Forbidden) {
-			return
-		}
-		wait = graphRetryInterval
 	}
 }
 
@@ -154,15 +149,15 @@ func (s *session) syncGraph(ctx context.Context, surveyor *machine.Surveyor, hos
 		_, err = stations.Sync(ctx, hostgraph.Weather(s.stations))
 	}
 	nodeOf := map[string]string{}
-	for _, source := range s.sampler.Sources() {
-		nodeOf[source.Name] = host.ID(hostgraph.KeyOfSource(source.Tags["kind"]))
-	}
-	for _, station := range s.stations {
-		nodeOf[station.Source.Name] = stations.ID(hostgraph.StationKey(station.Place))
+	for _, source := range s.sources() {
+		nodeOf[source.NodeID] = cmp.Or(host.ID(source.NodeID), stations.ID(source.NodeID))
 	}
 	s.update(func(st *status) {
-		st.host, st.nodeOf = host.ID(hostgraph.MachineKey), nodeOf
-		st.nodes, st.edges, st.changes = report.Nodes, report.Edges, st.changes+report.Applied
+		st.nodeOf = nodeOf
+		st.Nodes, st.Edges, st.Changes = report.Nodes, report.Edges, st.Changes+report.Applied
 	})
+	if id := nodeOf[hostgraph.MachineKey]; id != "" {
+		s.announce(id)
+	}
 	return err
 }

@@ -2,6 +2,8 @@ package demo
 
 import (
 	"cmp"
+	"embed"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"maps"
@@ -10,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"text/template"
 	"time"
 	"unicode/utf8"
 
@@ -18,8 +21,8 @@ import (
 	"golang.org/x/text/message"
 
 	"github.com/livegraph/livegraph/internal/app/client"
-	"github.com/livegraph/livegraph/internal/app/demo/machine"
 	"github.com/livegraph/livegraph/internal/app/output"
+	"github.com/livegraph/livegraph/internal/services/doctor"
 )
 
 const (
@@ -34,32 +37,23 @@ const (
 // english formats counts with commas.
 var english = message.NewPrinter(language.English)
 
-// status is what the demo has done so far and what was measured last.
+// status is what the demo has done so far and what was measured last. The templates read it.
 type status struct {
-	address                          string
-	up                               time.Duration
-	sent, waiting, rejected, dropped int       // points; those that wait were measured and not sent yet
-	ingest                           latencies // of requests
-	visible                          latencies // after the answer to an ingest
-	trouble                          string    // "" when all is well
-	values                           [][]value // of each of the headlines
-	programs                         []program // busiest first
-	cpu                              []float64 // percent, oldest first
-	nodes, edges, changes            int       // of the graph; changes by this demo
+	Address                          string
+	Up                               time.Duration
+	Sent, Waiting, Rejected, Dropped int       // points; those that wait were measured and not sent yet
+	Ingest                           latencies // of requests
+	Visible                          latencies // after the answer to an ingest
+	Trouble                          string    // "" when all is well
+	CPU                              []float64 // percent, oldest first
+	Nodes, Edges, Changes            int       // of the graph; changes by this demo
 
-	host   string            // the machine's node; "": not in the graph yet
-	nodeOf map[string]string // node by the name of the source that belongs to it
+	Latest map[string]map[string]float64 // values by a source's kind and a metric, then by the tag's value; "": no tag
+	nodeOf map[string]string             // ids of the nodes that sources belong to, by key
 }
 
-type value struct {
-	label, unit string
-	number      float64
-}
-
-type program struct {
-	name     string
-	cpu, rss float64
-}
+// PointsPerSecond returns the mean rate of sent points.
+func (s *status) PointsPerSecond() float64 { return float64(s.Sent) / max(1, s.Up.Seconds()) }
 
 // latencies are the last measured durations.
 type latencies []time.Duration
@@ -77,55 +71,70 @@ func (l latencies) text(what string) string {
 	return duration(l[len(l)-1]) + what + "   " + duration(l.p95()) + " p95"
 }
 
+var (
+	//go:embed headlines.csv
+	headlinesFile string
+	//go:embed *.tmpl
+	files embed.FS
+)
+
+// templates are the texts of the view, of the summary and of the printed commands.
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"count": english.Sprint, "duration": duration, "quantity": quantity, "sparkline": sparkline,
+	"latency": latencies.text, "p95": latencies.p95, "printable": output.Printable, "quote": output.ShellQuote,
+}).ParseFS(files, "*.tmpl"))
+
+// text executes a template. A strings.Builder returns no error, and tests execute all templates.
+func text(name string, data any) string {
+	var b strings.Builder
+	_ = templates.ExecuteTemplate(&b, name, data)
+	return b.String()
+}
+
 // headlines lists what the view shows, in its order: the kind of a source and a metric, a label, in which %s is the
 // tag's value, and a unit.
-var headlines = []struct{ metric, label, unit string }{
-	{"cpu " + machine.CPUUsage, "cpu", "percent"},
-	{"cpu iowait_percent", "cpu waiting for disk", "percent"},
-	{"memory " + machine.MemoryUsed, "memory", "percent"},
-	{"memory available_bytes", "memory available", "bytes"},
-	{"load load1", "load, 1 minute", ""},
-	{"temperature celsius", "%s", "celsius"},
-	{"disk used_percent", "disk %s", "percent"},
-	{"disk read_bytes_per_second", "%s read", "bytes/s"},
-	{"disk written_bytes_per_second", "%s written", "bytes/s"},
-	{"network received_bytes_per_second", "%s received", "bytes/s"},
-	{"network sent_bytes_per_second", "%s sent", "bytes/s"},
-}
+var headlines, _ = csv.NewReader(strings.NewReader(headlinesFile)).ReadAll()
 
 // setLatest stores the values of a round. It keeps those that the round does not have, because a collector was late.
 func (s *status) setLatest(round []client.Point) {
-	latest := map[string]map[string]float64{} // by kind and metric, then by the tag's value; "": no tag
+	newest := map[string]map[string]float64{}
 	for _, p := range round {
 		metric, tag := path.Base(p.Source)+" "+p.Metric, strings.Join(slices.Collect(maps.Values(p.Tags)), "")
-		if latest[metric] == nil {
-			latest[metric] = map[string]float64{}
+		if newest[metric] == nil {
+			newest[metric] = map[string]float64{}
 		}
-		latest[metric][tag] = p.Value
+		newest[metric][tag] = p.Value
 	}
-	values := make([][]value, len(headlines)) // current shares the old list
-	copy(values, s.values)
-	for i, h := range headlines {
-		if len(latest[h.metric]) > 0 {
-			values[i] = nil
+	for _, percent := range newest["cpu usage_percent"] {
+		s.CPU = last(append(s.CPU, percent), maxHistory)
+	}
+	latest := map[string]map[string]float64{} // current shares the old one
+	maps.Copy(latest, s.Latest)
+	maps.Copy(latest, newest)
+	s.Latest = latest
+}
+
+// values returns the label and the text of each value of the headlines.
+func (s *status) values() (cells [][2]string) {
+	for _, h := range headlines {
+		values := s.Latest[h[0]]
+		for _, tag := range slices.Sorted(maps.Keys(values)) {
+			cells = append(cells, [2]string{strings.Replace(h[1], "%s", tag, 1), quantity(values[tag], h[2])})
 		}
-		for _, tag := range slices.Sorted(maps.Keys(latest[h.metric])) {
-			values[i] = append(values[i], value{strings.Replace(h.label, "%s", tag, 1), h.unit, latest[h.metric][tag]})
-		}
 	}
-	s.values = values
-	for _, percent := range latest["cpu "+machine.CPUUsage] {
-		s.cpu = last(append(s.cpu, percent), maxHistory)
+	return cells
+}
+
+// programs returns the name and the load of each program, the busiest first.
+func (s *status) programs() (cells [][2]string) {
+	cpu, rss := s.Latest["processes cpu_percent"], s.Latest["processes rss_bytes"]
+	for _, name := range slices.SortedFunc(maps.Keys(cpu), func(a, b string) int {
+		return cmp.Or(cmp.Compare(cpu[b], cpu[a]), cmp.Compare(rss[b], rss[a]), cmp.Compare(a, b))
+	}) {
+		load := fmt.Sprintf("%8s %9s", quantity(cpu[name], "percent"), quantity(rss[name], "bytes"))
+		cells = append(cells, [2]string{name, load})
 	}
-	if load := latest["processes "+machine.ProcessCPU]; len(load) > 0 {
-		s.programs = nil
-		for name, cpu := range load {
-			s.programs = append(s.programs, program{name, cpu, latest["processes "+machine.ProcessRSS][name]})
-		}
-		slices.SortFunc(s.programs, func(a, b program) int { // busiest first
-			return cmp.Or(cmp.Compare(b.cpu, a.cpu), cmp.Compare(b.rss, a.rss), cmp.Compare(a.name, b.name))
-		})
-	}
+	return cells
 }
 
 // last returns the last values, at most limit of them.
@@ -133,66 +142,19 @@ func last[T any](values []T, limit int) []T { return values[max(0, len(values)-l
 
 // render renders the status in at most height lines of at most width characters.
 func (s *status) render(width, height int) []string {
-	title := "Livegraph demo  " + s.address + "  up " + duration(s.up) + "  (Ctrl-C ends it)"
-	lines := append([]string{title, ""}, s.table()...)
+	lines := strings.Split(text("view", s), "\n")
 	section := func(title string, cells [][2]string, limit int) {
 		if rows := grid(cells, width); len(rows) > 0 {
 			lines = append(append(lines, "", title), rows[:min(len(rows), limit)]...)
 		}
 	}
-	var values, programs [][2]string
-	for _, v := range slices.Concat(s.values...) {
-		values = append(values, [2]string{v.label, quantity(v.number, v.unit)})
-	}
-	for _, p := range s.programs {
-		load := fmt.Sprintf("%8s %9s", quantity(p.cpu, "percent"), machine.Size(p.rss))
-		programs = append(programs, [2]string{p.name, load})
-	}
-	section("latest values", values, height)
-	section("busiest programs", programs, maxProgramRow)
+	section("latest values", s.values(), height)
+	section("busiest programs", s.programs(), maxProgramRow)
 	lines = lines[:min(len(lines), height)]
 	for i, line := range lines {
 		lines[i] = fmt.Sprintf("%.*s", width, output.Printable(line))
 	}
 	return lines
-}
-
-// table returns the part above the values.
-func (s *status) table() (lines []string) {
-	row := func(label, format string, args ...any) {
-		lines = append(lines, fmt.Sprintf("%-9s", label)+english.Sprintf(format, args...))
-	}
-	row("points", "%d sent   %s/s   %d waiting   %d rejected   %d dropped", s.sent,
-		fmt.Sprintf("%.0f", float64(s.sent)/max(1, s.up.Seconds())), s.waiting, s.rejected, s.dropped)
-	row("ingest", "%s", s.ingest.text(" now"))
-	row("visible", "%s", s.visible.text(" after the answer"))
-	if s.nodes > 0 {
-		row("graph", "%d nodes   %d edges   %d changes made", s.nodes, s.edges, s.changes)
-	}
-	if n := len(s.cpu); n > 0 {
-		row("cpu", "%7s  %s", quantity(s.cpu[n-1], "percent"), sparkline(s.cpu))
-	}
-	if s.trouble != "" {
-		row("trouble", "%s", s.trouble)
-	}
-	return lines
-}
-
-// summary returns the status as one line.
-func (s *status) summary() string {
-	text := english.Sprintf("The demo ran for %s and sent %d points; %d were rejected, %d dropped, %d wait.",
-		duration(s.up), s.sent, s.rejected, s.dropped, s.waiting)
-	if len(s.visible) > 0 {
-		text += fmt.Sprintf(" Ingest is answered in %s (p95), and points are visible %s (p95) after the answer.",
-			duration(s.ingest.p95()), duration(s.visible.p95()))
-	}
-	if s.nodes > 0 {
-		text += english.Sprintf(" The machine's graph has %d nodes and %d edges, of %d changes.", s.nodes, s.edges, s.changes)
-	}
-	if s.trouble != "" {
-		text += " Last trouble: " + s.trouble + "."
-	}
-	return output.Printable(text)
 }
 
 // grid lays cells out in columns, each with its label on the left and its value on the right.
@@ -215,9 +177,7 @@ func quantity(n float64, unit string) string {
 	case "percent":
 		return fmt.Sprintf("%.1f %%", n)
 	case "bytes", "bytes/s":
-		return machine.Size(n) + strings.TrimPrefix(unit, "bytes")
-	case "celsius":
-		return fmt.Sprintf("%.0f °C", n)
+		return doctor.Size(int64(n)) + strings.TrimPrefix(unit, "bytes")
 	}
 	return fmt.Sprintf("%.2f", n)
 }
@@ -246,12 +206,11 @@ func sparkline(values []float64) string {
 // display shows the status, drawn in place below the notes, or as a line at times.
 type display struct {
 	out  io.Writer
-	size func() (width, height int) // of the terminal; nil: lines
+	size func() (width, height int) // of the terminal; nil: lines, and after close
 
 	mu      sync.Mutex
 	last    []string  // lines on the terminal
 	printed time.Time // last line
-	closed  bool
 }
 
 // newDisplay returns a display that draws in place on a terminal, unless plain is true.
@@ -284,7 +243,7 @@ func (d *display) refresh(s *status) {
 		d.draw("", s.render(width, height-1)) // the last line stays free for the cursor
 	case time.Since(d.printed) >= linesInterval:
 		d.printed = time.Now()
-		_, _ = io.WriteString(d.out, s.summary()+"\n")
+		_, _ = io.WriteString(d.out, text("summary", s)+"\n")
 	}
 }
 
@@ -296,7 +255,7 @@ func (d *display) note(text string) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if text = strings.Join(rows, ""); d.size != nil && !d.closed {
+	if text = strings.Join(rows, ""); d.size != nil {
 		d.draw(text, d.last)
 		return
 	}
@@ -317,8 +276,8 @@ func (d *display) draw(above string, view []string) {
 func (d *display) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.size != nil && !d.closed {
-		d.closed = true
+	if d.size != nil {
+		d.size = nil
 		_, _ = io.WriteString(d.out, eraseBelow+showCursor)
 	}
 }

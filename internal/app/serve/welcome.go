@@ -77,7 +77,7 @@ func (c *Options) demo(ctx context.Context, db *stores.DB, out *output.Writer, s
 	first, err := firstrun.Read(c.DataDir)
 	deps, depsErr := demo.OpenDeps(db, c.DataDir, first.WorkspaceID, server, out)
 	if err = cmp.Or(err, depsErr); err == nil {
-		err = demo.Run(ctx, demo.Options{Backfill: true}, deps)
+		err = demo.Run(ctx, demo.Options{}, deps)
 	}
 	if err != nil && ctx.Err() == nil {
 		slog.ErrorContext(ctx, "the demo ended; the service continues", "error", err)

@@ -1,7 +1,7 @@
 package hostgraph
 
 import (
-	"cmp"
+	_ "embed" // the programs
 	"fmt"
 	"maps"
 	"slices"
@@ -9,101 +9,85 @@ import (
 	"strings"
 	"time"
 
+	"github.com/livegraph/livegraph/internal/app/client"
 	"github.com/livegraph/livegraph/internal/app/demo/machine"
 	"github.com/livegraph/livegraph/internal/app/demo/weather"
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/plural"
+	"github.com/livegraph/livegraph/internal/services/doctor"
 )
 
 const (
 	// MachineKey is the key of the machine's node.
 	MachineKey = "machine"
-
-	object  = "object"
-	concept = "concept"
-	partOf  = "part_of"
-	maxText = 400 // characters of a name or a path
+	maxText    = 400 // characters of a name or a path
 )
 
-// KeyOfSource returns the key of the node that a source of the machine belongs to, by the source's kind. Load,
-// temperatures and processes belong to the machine.
-func KeyOfSource(kind string) string {
-	parts := map[string]string{"cpu": "processor", "memory": "memory", "network": "network", "disk": "storage"}
-	return cmp.Or(parts[kind], MachineKey)
-}
+// programs describes well-known programs, a kind on each line, with words that users may search for.
+//
+//go:embed programs.txt
+var programs string
 
 // stateBuilder builds a state.
 type stateBuilder struct {
-	host  string
-	keys  map[string]bool
-	state State
+	host string
+	State
 }
 
-// add adds a node. Its description is a sentence of the subject and the facts that are known, because search reads
-// descriptions. The kind is the part of the key before the slash.
+// add adds a node. Its description is a sentence of the subject and the known facts, because search reads it. A fact
+// that ends with a space has no value. The kind of the node is the part of the key before the slash.
 func (d *stateBuilder) add(key, name, entityType, subject string, facts []string, properties map[string]any) {
 	key = output.Printable(key)
-	d.keys[key] = true
-	if facts = slices.DeleteFunc(facts, func(fact string) bool { return fact == "" }); len(facts) > 0 {
+	facts = slices.DeleteFunc(facts, func(fact string) bool { return fact == "" || strings.HasSuffix(fact, " ") })
+	if len(facts) > 0 {
 		subject += ": " + strings.Join(facts, "; ")
 	}
-	n := Node{
-		Key: key, Name: machine.CleanText(name, maxText), EntityType: entityType,
-		Description: output.Printable(subject) + ".", Properties: map[string]any{},
-	}
+	subject = output.Printable(subject) + "."
+	kind, _, _ := strings.Cut(key, "/")
+	encoded := client.Properties{"kind": encode(kind)}
 	for property, value := range properties {
 		if text, ok := value.(string); ok {
 			value = machine.CleanText(text, maxText)
 		}
-		if n.Properties[property] = value; value == "" {
-			n.Properties[property] = nil
+		if value == "" {
+			value = nil
 		}
+		encoded[property] = encode(value)
 	}
-	n.Properties["kind"], _, _ = strings.Cut(key, "/")
-	d.state.Nodes = append(d.state.Nodes, n)
+	d.Nodes[key] = client.NewNode{
+		Name: machine.CleanText(name, maxText), EntityType: entityType, Description: &subject, Properties: encoded,
+	}
 }
 
 // relate adds an edge if both ends exist.
 func (d *stateBuilder) relate(source, relation, target string) {
-	source, target = output.Printable(source), output.Printable(target)
-	if d.keys[source] && d.keys[target] {
-		d.state.Edges = append(d.state.Edges, Edge{source, target, relation})
+	if source, target = output.Printable(source), output.Printable(target); has(d.Nodes, source) && has(d.Nodes, target) {
+		d.Edges[Edge{source, target, relation}] = true
 	}
 }
 
 // part adds a part of the machine.
 func (d *stateBuilder) part(key, parent, name, title string, facts []string, properties map[string]any) {
-	d.add(key, name+" of "+d.host, object, title+" of "+d.host, facts, properties)
-	d.relate(key, partOf, parent)
+	d.add(key, name+" of "+d.host, "object", title+" of "+d.host, facts, properties)
+	d.relate(key, "part_of", parent)
 }
 
 // Host returns the desired state of a machine.
 func Host(host string, i *machine.Inventory) State {
-	d := &stateBuilder{host: host, keys: map[string]bool{}}
+	d := &stateBuilder{host, State{map[string]client.NewNode{}, map[Edge]bool{}}}
 	d.machine(i)
 	d.storage(i)
 	d.network(i)
 	d.processes(i.Processes)
-	return d.state
-}
-
-// fact returns a fact about a value, "" if the value is not known.
-func fact(text, value string) string {
-	if value == "" {
-		return ""
-	}
-	return text + value
+	return d.State
 }
 
 func (d *stateBuilder) machine(i *machine.Inventory) {
-	h, guestOf := i.Host, ""
+	h := i.Host
 	system := strings.TrimSpace(h.Platform + " " + h.PlatformVersion)
-	if h.VirtualizationRole == "guest" {
-		guestOf = h.VirtualizationSystem
-	}
-	d.add(MachineKey, d.host, object, "Computer "+d.host, []string{
-		system, h.KernelArch, plural.Count(len(i.Cores), "processor core"), machine.Size(i.Memory) + " of memory",
-		fact("a guest of ", guestOf),
+	d.add(MachineKey, d.host, "object", "Computer "+d.host, []string{
+		system, h.KernelArch, plural.Count(len(i.Cores), "processor core"), doctor.Size(int64(i.Memory)) + " of memory",
+		map[bool]string{true: "a guest of " + h.VirtualizationSystem}[h.VirtualizationRole == "guest"],
 		"it measures itself: load, processor, memory, disks, network and processes are live data of this workspace",
 	}, map[string]any{"system": h.OS, "distribution": system, "kernel": h.KernelVersion, "architecture": h.KernelArch})
 	model := ""
@@ -117,27 +101,24 @@ func (d *stateBuilder) machine(i *machine.Inventory) {
 		d.part("core/"+number, "processor", "Core "+number, "Processor core "+number, []string{c.ModelName},
 			map[string]any{"number": number, "model": c.ModelName})
 	}
-	d.part("memory", MachineKey, "Memory", "Main memory (RAM)", []string{machine.Size(i.Memory)},
+	d.part("memory", MachineKey, "Memory", "Main memory (RAM)", []string{doctor.Size(int64(i.Memory))},
 		map[string]any{"bytes": i.Memory})
 }
 
 func (d *stateBuilder) storage(i *machine.Inventory) {
 	d.part("storage", MachineKey, "Storage", "Disks and file systems",
 		[]string{plural.Count(len(i.Mounts), "file system")}, nil)
-	for _, name := range slices.Sorted(maps.Keys(i.Devices)) { // a disk precedes its partitions
-		kind, parent, title := "disk", "storage", "Disk "
-		if disk := i.Devices[name]; disk != "" {
-			kind, parent, title = "partition", "disk/"+disk, "Partition "
+	for _, name := range slices.Sorted(maps.Keys(i.Devices)) {
+		if i.Devices[name] == name { // not a partition
+			d.part("disk/"+name, "storage", "Disk "+name, "Disk "+name, nil, map[string]any{"device": name})
 		}
-		d.part(kind+"/"+name, parent, title+name, title+name, nil, map[string]any{"device": name})
 	}
 	for _, m := range i.Mounts {
 		key, used := "file-system/"+m.Path, int(m.UsedPercent)
 		d.part(key, "storage", "File system "+m.Path, "File system mounted at "+m.Path,
-			[]string{m.Fstype, machine.Size(m.Total), fullness(used)},
+			[]string{m.Fstype, doctor.Size(int64(m.Total)), fullness(used)},
 			map[string]any{"path": m.Path, "type": m.Fstype, "device": m.Device, "bytes": m.Total, "usedPercent": used})
-		d.relate(key, "stored_on", "disk/"+m.Device)
-		d.relate(key, "stored_on", "partition/"+m.Device) // it is one of the two
+		d.relate(key, "stored_on", "disk/"+i.Devices[m.Device])
 	}
 }
 
@@ -167,31 +148,28 @@ func (d *stateBuilder) network(i *machine.Inventory) {
 	}
 }
 
-// processes adds users and programs first, because processes refer to them, and edges last.
+// processes adds edges last, because they are only added between nodes that exist.
 func (d *stateBuilder) processes(running []*machine.Process) {
 	byPID := make(map[int32]string, len(running))
 	for _, p := range running {
-		user, program := "user/"+output.Printable(p.User), "program/"+p.Program
-		if p.User != "" && !d.keys[user] {
+		user, program := "user/"+p.User, "program/"+p.Program
+		if p.User != "" {
 			d.add(user, p.User, "actor", "User account "+p.User+" of "+d.host+", under which processes run", nil,
 				map[string]any{"user": p.User})
 			d.relate(user, "has_account_on", MachineKey)
 		}
-		if !d.keys[program] {
-			d.add(program, p.Program, concept, "Program "+p.Program, []string{about(p.Program), "it runs on " + d.host},
-				map[string]any{"program": p.Program})
-			d.relate(program, "installed_on", MachineKey)
-		}
+		d.add(program, p.Program, "concept", "Program "+p.Program, []string{about(p.Program), "it runs on " + d.host},
+			map[string]any{"program": p.Program})
+		d.relate(program, "installed_on", MachineKey)
 		// The pid alone is not unique: an earlier process may have had it.
 		byPID[p.PID] = fmt.Sprintf("process/%d/%d", p.PID, p.Started.Unix())
 		d.add(byPID[p.PID], fmt.Sprintf("%s %d", p.Name, p.PID), "process",
 			fmt.Sprintf("Running process %d on %s, an instance of %s", p.PID, d.host, p.Program), []string{
-				about(p.Program), fact("started by user ", p.User),
+				about(p.Program), "started by user " + p.User,
 				map[bool]string{true: "it talks over the network with other machines"}[p.Network],
-				fact("it waits for connections at port ", strings.Trim(fmt.Sprint(p.Ports), "[]")),
-				fact("it has files open on ", strings.Join(p.Mounts, ", ")),
+				"it waits for connections at port " + strings.Trim(fmt.Sprint(p.Ports), "[]"),
 			}, map[string]any{
-				"pid": p.PID, "program": p.Program, "user": p.User, "executable": p.Executable, "ports": slices.Clip(p.Ports),
+				"pid": p.PID, "program": p.Program, "user": p.User, "executable": p.Executable, "ports": p.Ports,
 				"startedAt": p.Started.Format(time.RFC3339),
 			})
 	}
@@ -203,9 +181,6 @@ func (d *stateBuilder) processes(running []*machine.Process) {
 		if p.Network {
 			d.relate(key, "talks_over", "network")
 		}
-		for _, path := range p.Mounts {
-			d.relate(key, "has_files_on", "file-system/"+path)
-		}
 		if p.Parent != p.PID {
 			d.relate(key, "started_by", byPID[p.Parent])
 		}
@@ -214,50 +189,25 @@ func (d *stateBuilder) processes(running []*machine.Process) {
 
 // Weather returns the desired state of the weather stations.
 func Weather(stations []weather.Station) State {
-	d := &stateBuilder{keys: map[string]bool{}}
-	d.add("dataset/weather", "Daily weather, 2012 to 2015", concept, "Four years of daily weather measurements by NOAA "+
+	d := &stateBuilder{"", State{map[string]client.NewNode{}, map[Edge]bool{}}}
+	d.add("dataset/weather", "Daily weather, 2012 to 2015", "concept", "Four years of daily weather measurements by NOAA "+
 		"(GHCN-Daily, public domain): precipitation, highest and lowest temperature, wind, and the day in a word", nil,
 		map[string]any{"source": weather.Package, "licence": "public domain"})
 	for _, s := range stations {
-		d.add(StationKey(s.Place), "Weather in "+s.Place, object, "Weather measured in "+s.Place+", day by day: rain and "+
+		d.add(s.Source.NodeID, "Weather in "+s.Place, "object", "Weather measured in "+s.Place+", day by day: rain and "+
 			"snow, temperature, wind", nil, map[string]any{"place": s.Place, "days": len(s.Days)})
-		d.relate(StationKey(s.Place), partOf, "dataset/weather")
+		d.relate(s.Source.NodeID, "part_of", "dataset/weather")
 	}
-	return d.state
+	return d.State
 }
 
-// StationKey returns the key of the node that the source of a weather station belongs to.
-func StationKey(place string) string { return "weather-station/" + place }
-
-// about returns a description of a well-known program with words that users may search for, or "". It ignores a version
-// at the end of the name: python3.11 is python.
+// about returns the description of a well-known program, or "". It ignores a version at the end, as in python3.11.
 func about(program string) string {
 	program = strings.TrimRight(program, "0123456789.-*")
-	for _, line := range wellKnown {
+	for line := range strings.Lines(programs) {
 		if names, text, _ := strings.Cut(line, ": "); slices.Contains(strings.Fields(names), program) {
-			return text
+			return strings.TrimSpace(text)
 		}
 	}
 	return ""
-}
-
-var wellKnown = []string{
-	"apache httpd caddy nginx: web server",
-	"haproxy envoy traefik: load balancer and reverse proxy",
-	"postgres: PostgreSQL, a relational database server",
-	"mysqld mariadbd: relational database server",
-	"clickhouse clickhouse-serv: ClickHouse, an analytical database server",
-	"redis-server valkey-server: in-memory key-value store that speaks Redis' protocol",
-	"milvus milvus-lite: Milvus, a vector database",
-	"etcd: distributed key-value store",
-	"prometheus influxd: time series database",
-	"livegraph: Livegraph, a graph and live-data service with search",
-	"java: Java virtual machine", "node deno bun: JavaScript runtime",
-	"python: Python interpreter", "ruby perl php: interpreter",
-	"go gopls compile link: Go toolchain", "gcc cc rustc cargo make: compiler or build tool",
-	"bash sh dash zsh fish: command shell", "tmux screen: terminal multiplexer", "vim nvim emacs code: text editor",
-	"ssh sshd: secure remote login",
-	"systemd init launchd: system and service manager", "cron crond: scheduler of recurring jobs",
-	"dockerd containerd containerd-shim podman runc: container engine", "kubelet: Kubernetes node agent",
-	"firefox chrome chromium safari: web browser", "git: version control", "kafka: Apache Kafka, a distributed log",
 }

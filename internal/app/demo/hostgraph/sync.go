@@ -28,17 +28,11 @@ const (
 	keyName   = "key"       // property with a node's key
 )
 
-// State is the desired state of an owner's part of the graph.
+// State is the desired state of an owner's part of the graph. Nodes are by key and have no id; a property that is null
+// is to be absent. Edges are between Nodes.
 type State struct {
-	Nodes []Node
-	Edges []Edge // between Nodes
-}
-
-// Node is the desired state of a node. Its key identifies it and is not empty. Properties are strings, numbers,
-// booleans or lists of them; nil: absent.
-type Node struct {
-	Key, Name, EntityType, Description string
-	Properties                         map[string]any
+	Nodes map[string]client.NewNode
+	Edges map[Edge]bool
 }
 
 // Edge is a desired edge between the nodes of two keys. There is at most one of a relation.
@@ -62,12 +56,7 @@ type Syncer struct {
 // graph is an owner's part of the graph.
 type graph struct {
 	nodes map[string]client.NewNode // by key
-	edges map[link]uuid.UUID
-}
-
-type link struct {
-	source, target uuid.UUID
-	relation       string
+	edges map[Edge]uuid.UUID
 }
 
 // NewSyncer creates a syncer for an owner. A later syncer with the same owner continues its work.
@@ -116,14 +105,15 @@ func (s *Syncer) Sync(ctx context.Context, desired State) (r Report, err error) 
 
 // read reads the owner's part of the graph.
 func (s *Syncer) read(ctx context.Context) error {
-	g := graph{map[string]client.NewNode{}, map[link]uuid.UUID{}}
+	g, keys := graph{map[string]client.NewNode{}, map[Edge]uuid.UUID{}}, map[uuid.UUID]string{}
 	filter := client.Filter{Properties: map[string]string{managedBy: s.owner}}
 	err := s.server.EachNode(ctx, filter, func(n client.Node) error {
-		key := textOf(n.Properties[keyName])
+		var key string
+		_ = json.Unmarshal(n.Properties[keyName], &key) // any value but a string is no key
 		if _, duplicate := g.nodes[key]; duplicate {
 			key = n.ID.String() // no desired node has this key, so it is deleted
 		}
-		g.nodes[key] = client.NewNode{
+		keys[n.ID], g.nodes[key] = key, client.NewNode{
 			ID: n.ID, Name: n.Name, EntityType: n.EntityType, Description: n.Description, Properties: n.Properties,
 		}
 		return nil
@@ -132,7 +122,7 @@ func (s *Syncer) read(ctx context.Context) error {
 		return err
 	}
 	err = s.server.EachEdge(ctx, filter, func(e client.Edge) error {
-		g.edges[link{e.SourceID, e.TargetID, e.RelationType}] = e.ID
+		g.edges[Edge{keys[e.SourceID], keys[e.TargetID], e.RelationType}] = e.ID
 		return nil
 	})
 	if err == nil {
@@ -141,72 +131,62 @@ func (s *Syncer) read(ctx context.Context) error {
 	return err
 }
 
-// diff returns the commands that make the desired state: deletions, nodes, edges. It also returns the graph after them.
+// diff returns the commands that make the desired state, and the graph after them.
 func (s *Syncer) diff(desired State) (commands []client.Command, next graph) {
-	next = graph{map[string]client.NewNode{}, map[link]uuid.UUID{}}
-	var creations []client.Command
-	exist := map[uuid.UUID]bool{}
-	for _, n := range desired.Nodes {
-		node, changes := s.upsert(n)
-		next.nodes[n.Key], exist[node.ID] = node, true
-		creations = append(creations, changes...)
+	next = graph{map[string]client.NewNode{}, map[Edge]uuid.UUID{}}
+	add := func(kind string, payload any) {
+		commands = append(commands, client.Command{Type: kind, Payload: payload})
 	}
-	for _, e := range desired.Edges {
-		l := link{next.nodes[e.Source].ID, next.nodes[e.Target].ID, e.Relation}
-		id, exists := s.graph.edges[l]
+	for key, n := range desired.Nodes {
+		next.nodes[key] = s.upsert(key, n, add)
+	}
+	for e := range desired.Edges {
+		id, exists := s.graph.edges[e]
 		if !exists {
 			id = uuid.New()
-			creations = append(creations, client.Command{Type: client.CreateEdge, Payload: client.NewEdge{
-				ID: id, SourceID: l.source, TargetID: l.target, RelationType: l.relation,
+			add(client.CreateEdge, client.NewEdge{
+				ID: id, SourceID: next.nodes[e.Source].ID, TargetID: next.nodes[e.Target].ID, RelationType: e.Relation,
 				Properties: client.Properties{managedBy: encode(s.owner)},
-			}})
+			})
 		}
-		next.edges[l] = id
+		next.edges[e] = id
 	}
-	for l, id := range s.graph.edges {
-		if _, stays := next.edges[l]; !stays && exist[l.source] && exist[l.target] { // otherwise its node is deleted
-			commands = append(commands, client.Command{Type: client.DeleteEdge, Payload: client.Resource{ID: id}})
-		}
-	}
-	for _, n := range s.graph.nodes {
-		if !exist[n.ID] {
-			commands = append(commands, client.Command{Type: client.DeleteNode, Payload: client.Resource{ID: n.ID}})
+	for e, id := range s.graph.edges { // the edges of a node are deleted with it
+		if _, ok := next.edges[e]; !ok && has(next.nodes, e.Source) && has(next.nodes, e.Target) {
+			add(client.DeleteEdge, client.Resource{ID: id})
 		}
 	}
-	return append(commands, creations...), next
-}
-
-// upsert returns a desired node as it will be, and the command that creates or updates it, or none if it is up to date.
-func (s *Syncer) upsert(n Node) (client.NewNode, []client.Command) {
-	old, exists := s.graph.nodes[n.Key]
-	patch := client.Properties{managedBy: encode(s.owner), keyName: encode(n.Key)}
-	for name, value := range n.Properties {
-		patch[name] = encode(value)
+	for key, n := range s.graph.nodes {
+		if !has(next.nodes, key) {
+			add(client.DeleteNode, client.Resource{ID: n.ID})
+		}
 	}
-	node := client.NewNode{ID: old.ID, Name: n.Name, EntityType: n.EntityType, Description: &n.Description}
-	node.Properties = client.Properties{}
-	maps.Copy(node.Properties, old.Properties)
-	maps.Copy(node.Properties, patch)
-	maps.DeleteFunc(node.Properties, func(_ string, value jsontext.Value) bool { return string(value) == "null" })
-	switch {
-	case !exists:
-		node.ID = uuid.New() // random, because the id of a deleted node cannot be used again
-		return node, []client.Command{{Type: client.CreateNode, Payload: node}}
-	case slices.Equal(encode(old), encode(node)):
-		return node, nil
+	return commands, next
+}
+
+func has(nodes map[string]client.NewNode, key string) bool { _, ok := nodes[key]; return ok }
+
+// upsert returns a desired node as it will be. It adds the command that creates or updates it, if one is necessary.
+func (s *Syncer) upsert(key string, n client.NewNode, add func(kind string, payload any)) client.NewNode {
+	old, exists := s.graph.nodes[key]
+	patch := client.Properties{managedBy: encode(s.owner), keyName: encode(key)}
+	maps.Copy(patch, n.Properties)
+	n.ID, n.Properties = old.ID, client.Properties{}
+	maps.Copy(n.Properties, old.Properties)
+	maps.Copy(n.Properties, patch)
+	maps.DeleteFunc(n.Properties, func(_ string, value jsontext.Value) bool { return string(value) == "null" })
+	if !exists {
+		n.ID = uuid.New() // random, because the id of a deleted node cannot be used again
+		add(client.CreateNode, n)
+	} else if !slices.Equal(encode(old), encode(n)) {
+		add(client.UpdateNode, client.NodePatch{
+			ID: n.ID, Name: &n.Name, EntityType: &n.EntityType, Description: n.Description, Properties: patch,
+		})
 	}
-	return node, []client.Command{{Type: client.UpdateNode, Payload: client.NodePatch{
-		ID: node.ID, Name: &n.Name, EntityType: &n.EntityType, Description: &n.Description, Properties: patch,
-	}}}
+	return n
 }
 
-// textOf returns a string in JSON, "" for any other value.
-func textOf(value jsontext.Value) (text string) {
-	_ = json.Unmarshal(value, &text)
-	return text
-}
-
-// encode returns a property or a node in canonical JSON. The types that Properties allows can always be encoded.
+// encode returns a property or a node in canonical JSON. The types that are used for properties can be encoded.
 func encode(value any) jsontext.Value {
 	text, err := json.Marshal(value)
 	raw := jsontext.Value(text)

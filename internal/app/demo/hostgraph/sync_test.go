@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -19,15 +21,36 @@ import (
 
 const owner = "test demo"
 
-func device(key string, properties map[string]any) Node {
-	return Node{
-		Key: key, Name: "Device " + key, EntityType: "object", Description: "about " + key,
-		Properties: properties,
-	}
+type keyed struct {
+	key  string
+	node client.NewNode
 }
 
-func newState(edges []Edge, nodes ...Node) State {
-	return State{Nodes: nodes, Edges: edges}
+func device(key string, properties map[string]any) keyed {
+	description, encoded := "about "+key, client.Properties{}
+	for name, value := range properties {
+		encoded[name] = encode(value)
+	}
+	return keyed{key, client.NewNode{
+		Name: "Device " + key, EntityType: "object", Description: &description, Properties: encoded,
+	}}
+}
+
+func newState(edges []Edge, nodes ...keyed) State {
+	s := State{map[string]client.NewNode{}, map[Edge]bool{}}
+	for _, n := range nodes {
+		s.Nodes[n.key] = n.node
+	}
+	for _, e := range edges {
+		s.Edges[e] = true
+	}
+	return s
+}
+
+// textOf returns a string in JSON, "" for any other value.
+func textOf(value jsontext.Value) (text string) {
+	_ = json.Unmarshal(value, &text)
+	return text
 }
 
 // describeGraph returns the owner's part of a graph in the format of describeState.
@@ -62,17 +85,17 @@ func describeGraph(p *fakeServer) []string {
 
 func describeState(p State) []string {
 	lines := []string{}
-	for _, n := range p.Nodes {
+	for key, n := range p.Nodes {
 		properties := []string{}
 		for _, name := range slices.Sorted(maps.Keys(n.Properties)) {
-			if n.Properties[name] != nil {
-				properties = append(properties, name+"="+string(encode(n.Properties[name])))
+			if value := string(n.Properties[name]); value != "null" {
+				properties = append(properties, name+"="+value)
 			}
 		}
 		slices.Sort(properties)
-		lines = append(lines, fmt.Sprintf("%s: %s (%s) %s %v", n.Key, n.Name, n.EntityType, n.Description, properties))
+		lines = append(lines, fmt.Sprintf("%s: %s (%s) %s %v", key, n.Name, n.EntityType, *n.Description, properties))
 	}
-	for _, e := range p.Edges {
+	for e := range p.Edges {
 		lines = append(lines, fmt.Sprintf("%s -%s-> %s", e.Source, e.Relation, e.Target))
 	}
 	slices.Sort(lines)
@@ -205,7 +228,7 @@ func TestTwoNodesWithOneKeyBecomeOne(t *testing.T) {
 func TestALargeStateIsSentInSeveralBatches(t *testing.T) {
 	p := newFakeServer()
 	m := &Syncer{server: p, owner: owner}
-	var nodes []Node
+	var nodes []keyed
 	for i := range client.MaxBatch + 1 {
 		nodes = append(nodes, device(fmt.Sprint(i), nil))
 	}
@@ -251,21 +274,19 @@ func TestAnySequenceOfStatesEndsInTheLast(t *testing.T) {
 		m := &Syncer{server: p, owner: owner}
 		keys := strings.Split("abcdefgh", "")
 		for range rapid.IntRange(1, 6).Draw(t, "rounds") {
-			state := newState(nil)
+			var nodes []keyed
 			for _, key := range rapid.SliceOfNDistinct(rapid.SampledFrom(keys), 0, 8, rapid.ID).Draw(t, "keys") {
-				state.Nodes = append(state.Nodes, device(key, map[string]any{"n": rapid.IntRange(0, 2).Draw(t, "n")}))
+				nodes = append(nodes, device(key, map[string]any{"n": rapid.IntRange(0, 2).Draw(t, "n")}))
 			}
-			seen := map[Edge]bool{}
+			var edges []Edge
 			for range rapid.IntRange(0, 6).Draw(t, "edges") {
-				if len(state.Nodes) == 0 {
+				if len(nodes) == 0 {
 					break
 				}
-				end := func() string { return rapid.SampledFrom(state.Nodes).Draw(t, "end").Key }
-				if e := (Edge{end(), end(), rapid.SampledFrom([]string{"x", "y"}).Draw(t, "relation")}); !seen[e] {
-					seen[e] = true
-					state.Edges = append(state.Edges, e)
-				}
+				end := func() string { return rapid.SampledFrom(nodes).Draw(t, "end").key }
+				edges = append(edges, Edge{end(), end(), rapid.SampledFrom([]string{"x", "y"}).Draw(t, "relation")})
 			}
+			state := newState(edges, nodes...)
 			if ids := slices.SortedFunc(maps.Keys(p.nodes), func(a, b uuid.UUID) int {
 				return strings.Compare(a.String(), b.String())
 			}); len(ids) > 0 && rapid.Bool().Draw(t, "vandal") {

@@ -3,80 +3,46 @@ package machine
 import (
 	"cmp"
 	"context"
+	_ "embed" // the sources
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/goccy/go-yaml"
 	"github.com/shirou/gopsutil/v4/cpu"
 	"github.com/shirou/gopsutil/v4/disk"
 	"github.com/shirou/gopsutil/v4/load"
 	"github.com/shirou/gopsutil/v4/mem"
 	"github.com/shirou/gopsutil/v4/net"
 	"github.com/shirou/gopsutil/v4/process"
-	"github.com/shirou/gopsutil/v4/sensors"
 
 	"github.com/livegraph/livegraph/internal/app/client"
 )
 
-// Names of metrics that a view shows.
-const (
-	CPUUsage   = "usage_percent"
-	MemoryUsed = "used_percent"
-	ProcessCPU = "cpu_percent"
-	ProcessRSS = "rss_bytes"
-)
+// maxBusiest is the number of programs that are measured.
+const maxBusiest = 20
 
-const (
-	maxBusiest = 20
-	// rankWeight is the weight of the newest round in a program's rank: one busy second does not reorder the list.
-	rankWeight = 0.2
-)
+//go:embed sources.yaml
+var described []byte
 
-// collectors lists what is measured, in the order of display.
-func collectors() []*collector {
-	return []*collector{
-		{kind: "cpu", text: "Processor time of this machine, all cores together and each alone", read: readCPU,
-			metrics: []client.Metric{
-				{Name: CPUUsage, Unit: "percent", Description: "Time not idle, of all cores together"},
-				{Name: "user_percent", Unit: "percent", Description: "Time in programs, niced ones included"},
-				{Name: "system_percent", Unit: "percent", Description: "Time in the kernel, interrupts included"},
-				{Name: "iowait_percent", Unit: "percent", Description: "Time idle while a disk was awaited"},
-				{Name: "core_usage_percent", Unit: "percent", Description: "Time not idle, by core"},
-			}},
-		{kind: "memory", text: "Main memory and swap space of this machine", read: readMemory, metrics: []client.Metric{
-			{Name: MemoryUsed, Unit: "percent", Description: "Memory that is neither free nor could be freed at once"},
-			{Name: "used_bytes", Unit: "bytes", Description: "Memory that is neither free nor could be freed at once"},
-			{Name: "available_bytes", Unit: "bytes", Description: "Memory that programs could still get"},
-			{Name: "total_bytes", Unit: "bytes", Description: "Memory of the machine"},
-			{Name: "swap_used_percent", Unit: "percent", Description: "Swap space in use"},
-		}},
-		{kind: "load", text: "How many processes of this machine run or wait", read: readLoad, metrics: []client.Metric{
-			{Name: "load1", Description: "Processes running or waiting, average over 1 minute"},
-			{Name: "load5", Description: "Processes running or waiting, average over 5 minutes"},
-			{Name: "load15", Description: "Processes running or waiting, average over 15 minutes"},
-		}},
-		{kind: "disk", text: "File systems (by mount) and block devices (by device)", read: new(mountReader).readDisk,
-			metrics: []client.Metric{
-				{Name: "used_percent", Unit: "percent", Description: "Space in use, by mount"},
-				{Name: "free_bytes", Unit: "bytes", Description: "Space that programs can still use, by mount"},
-				{Name: "read_bytes_per_second", Unit: "bytes/s", Description: "Bytes read, by device"},
-				{Name: "written_bytes_per_second", Unit: "bytes/s", Description: "Bytes written, by device"},
-			}},
-		{kind: "network", text: "Traffic by network interface; interfaces of containers are summed", read: readNetwork,
-			metrics: []client.Metric{
-				{Name: "received_bytes_per_second", Unit: "bytes/s", Description: "Bytes received"},
-				{Name: "sent_bytes_per_second", Unit: "bytes/s", Description: "Bytes sent"},
-			}},
-		{kind: "temperature", text: "Temperatures of this machine, by sensor", read: readTemperature,
-			metrics: []client.Metric{{Name: "celsius", Unit: "celsius", Description: "Temperature"}}},
-		{kind: "processes", text: "The 20 busiest programs; processes of one name are summed", read: new(busiest).read,
-			metrics: []client.Metric{
-				{Name: ProcessCPU, Unit: "percent", Description: "Processor time, 100 being one core"},
-				{Name: ProcessRSS, Unit: "bytes", Description: "Resident memory; what instances share counts for each"},
-				{Name: "instances", Description: "Processes of this name"},
-			}},
+// collectors creates a collector for each source of a host.
+func collectors(host string) (all []*collector) {
+	readers := map[string]func(context.Context, *collector) error{
+		"cpu": readCPU, "memory": readMemory, "load": readLoad, "disk": readDisk,
+		"network": readNetwork, "processes": readProcesses,
 	}
+	var sources []client.Source
+	if err := yaml.UnmarshalWithOptions(described, &sources, yaml.Strict()); err != nil {
+		panic("sources.yaml: " + err.Error()) // the file is part of the program
+	}
+	for _, s := range sources {
+		kind := s.Name
+		s.Name, s.Tags = host+"/"+kind, map[string]string{"host": host, "kind": kind}
+		all = append(all, &collector{source: s, read: readers[kind], keys: map[string]bool{}})
+	}
+	return all
 }
 
 func readCPU(ctx context.Context, into *collector) error {
@@ -89,7 +55,7 @@ func readCPU(ctx context.Context, into *collector) error {
 		core := strings.TrimPrefix(c.CPU, "cpu")
 		busy := c.User + c.Nice + c.System + c.Irq + c.Softirq + c.Steal
 		into.rate("core_usage_percent", "core", core, core, busy, 100)
-		into.rate(CPUUsage, "", "", core, busy, all)
+		into.rate("usage_percent", "", "", core, busy, all)
 		into.rate("user_percent", "", "", core, c.User+c.Nice, all)
 		into.rate("system_percent", "", "", core, c.System+c.Irq+c.Softirq, all)
 		into.rate("iowait_percent", "", "", core, c.Iowait, all)
@@ -105,7 +71,7 @@ func readMemory(ctx context.Context, into *collector) error {
 	if err != nil {
 		return err
 	}
-	into.add(MemoryUsed, "", "", memory.UsedPercent)
+	into.add("used_percent", "", "", memory.UsedPercent)
 	into.add("used_bytes", "", "", float64(memory.Used))
 	into.add("available_bytes", "", "", float64(memory.Available))
 	into.add("total_bytes", "", "", float64(memory.Total))
@@ -126,15 +92,15 @@ func readLoad(ctx context.Context, into *collector) error {
 	return nil
 }
 
-func (r *mountReader) readDisk(ctx context.Context, into *collector) error {
-	mounts, err := r.read(ctx)
+func readDisk(ctx context.Context, into *collector) error {
+	mounts, err := readMounts(ctx)
 	for _, m := range mounts {
 		into.add("used_percent", "mount", cleanName(m.Path), m.UsedPercent)
 		into.add("free_bytes", "mount", cleanName(m.Path), float64(m.Free))
 	}
 	counters, ioErr := disk.IOCountersWithContext(ctx)
 	for name, c := range counters {
-		if parentDisk(name, counters) == "" && c.ReadCount+c.WriteCount > 0 { // a partition's traffic is the disk's
+		if diskOf(name, counters) == name && c.ReadCount+c.WriteCount > 0 { // a partition's traffic is the disk's
 			into.rate("read_bytes_per_second", "device", cleanName(name), name, float64(c.ReadBytes), 1)
 			into.rate("written_bytes_per_second", "device", cleanName(name), name, float64(c.WriteBytes), 1)
 		}
@@ -153,75 +119,39 @@ func readNetwork(ctx context.Context, into *collector) error {
 	return err
 }
 
-func readTemperature(ctx context.Context, into *collector) error {
-	const coldest, hottest = -60, 200 // outside of these a sensor is not connected
-	found, err := sensors.TemperaturesWithContext(ctx)
-	for _, s := range found { // the error lists sensors that could not be read
-		id := series{"celsius", "sensor", cleanName(s.SensorKey)}
-		if _, known := into.values[id]; !known && s.Temperature != 0 && s.Temperature > coldest && s.Temperature < hottest {
-			into.add(id.metric, id.tag, id.key, s.Temperature)
-		}
-	}
-	if len(into.values) == 0 {
-		return cmp.Or(err, errors.New("no sensor is visible, as is usual in containers and virtual machines"))
-	}
-	return nil
-}
-
-// busiest measures the busiest programs. Instances of a name are summed: a pid in a tag would create a series at every
-// start of a program.
-type busiest struct {
-	running map[int32]*process.Process // nil before the first round
-	rank    map[string]float64
-}
-
+// usage is what the processes of a name use.
 type usage struct {
-	name                      string
-	cpu, rss, instances, rank float64
+	name                string
+	cpu, rss, instances float64
 }
 
-func (b *busiest) read(ctx context.Context, into *collector) error {
+// readProcesses measures the busiest programs. Instances of a name are summed: a pid in a tag would create a series at
+// every start of a program. A process counts from its second round on.
+func readProcesses(ctx context.Context, into *collector) error {
 	pids, err := process.PidsWithContext(ctx)
-	if err != nil {
-		return err
-	}
-	first, running, byName := b.running == nil, map[int32]*process.Process{}, map[string]*usage{}
+	byName := map[string]*usage{}
 	for _, pid := range pids {
-		proc := cmp.Or(b.running[pid], &process.Process{Pid: pid})
-		cpu, cpuErr := proc.PercentWithContext(ctx, 0) // since the last round
+		proc := &process.Process{Pid: pid}
+		times, timesErr := proc.TimesWithContext(ctx)
 		command, nameErr := proc.NameWithContext(ctx)
 		memory, memoryErr := proc.MemoryInfoWithContext(ctx)
-		if errors.Join(cpuErr, nameErr, memoryErr) != nil {
+		if errors.Join(timesErr, nameErr, memoryErr) != nil {
 			continue // it ended, or may not be read
 		}
-		running[pid] = proc
-		name := programName(command)
-		u := cmp.Or(byName[name], &usage{name: name})
-		u.cpu, u.rss, u.instances = u.cpu+cpu, u.rss+float64(memory.RSS), u.instances+1
-		byName[name] = u
+		if cores, ok := into.growth(strconv.Itoa(int(pid)), times.User+times.System); ok {
+			name := programName(command)
+			u := cmp.Or(byName[name], &usage{name: name})
+			u.cpu, u.rss, u.instances = u.cpu+100*cores, u.rss+float64(memory.RSS), u.instances+1
+			byName[name] = u
+		}
 	}
-	b.running = running
-	if first {
-		return nil // there are no CPU times to compare with
-	}
-	for _, u := range b.top(byName) {
-		into.add(ProcessCPU, "process", u.name, u.cpu)
-		into.add(ProcessRSS, "process", u.name, u.rss)
+	busiest := slices.SortedFunc(maps.Values(byName), func(x, y *usage) int {
+		return cmp.Or(cmp.Compare(y.cpu, x.cpu), cmp.Compare(y.rss, x.rss), cmp.Compare(x.name, y.name))
+	})
+	for _, u := range busiest[:min(len(busiest), maxBusiest)] {
+		into.add("cpu_percent", "process", u.name, u.cpu)
+		into.add("rss_bytes", "process", u.name, u.rss)
 		into.add("instances", "process", u.name, u.instances)
 	}
-	return nil
-}
-
-// top returns the programs of the highest rank.
-func (b *busiest) top(byName map[string]*usage) []*usage {
-	rank := map[string]float64{}
-	for name, u := range byName {
-		u.rank = rankWeight*u.cpu + (1-rankWeight)*b.rank[name]
-		rank[name] = u.rank
-	}
-	b.rank = rank
-	all := slices.SortedFunc(maps.Values(byName), func(x, y *usage) int {
-		return cmp.Or(cmp.Compare(y.rank, x.rank), cmp.Compare(y.rss, x.rss), cmp.Compare(x.name, y.name))
-	})
-	return all[:min(len(all), maxBusiest)]
+	return err
 }

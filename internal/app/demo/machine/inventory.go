@@ -22,8 +22,6 @@ import (
 const (
 	maxProcesses = 400
 	maxPorts     = 8 // of a process
-	// The machine's parts and the processes' connections are read every partsInterval, because that is expensive.
-	partsInterval = 30 * time.Second
 	// mountTimeout bounds the wait for the file systems: one that does not answer blocks its reader in the kernel.
 	mountTimeout = 500 * time.Millisecond
 )
@@ -33,7 +31,7 @@ type Inventory struct {
 	Host       host.InfoStat
 	Cores      []cpu.InfoStat
 	Memory     uint64            // bytes; 0: unknown
-	Devices    map[string]string // the disk of a partition, by the partition's name; "" for a disk
+	Devices    map[string]string // the disk of each device, itself for a disk; "": a virtual disk
 	Mounts     []Mount
 	Interfaces []net.InterfaceStat // without those of container engines
 	Processes  []*Process          // oldest first; a later survey changes them
@@ -50,22 +48,16 @@ type Process struct {
 	// The connections of the process, as far as the system shows them. They are never removed.
 	Network bool     // with other machines
 	Ports   []uint32 // at which it waits for connections, sorted
-	Mounts  []string // paths of the file systems on which it has files open, sorted
 }
 
 // Surveyor creates inventories. It is not safe for concurrent use.
 type Surveyor struct {
-	minAge      time.Duration
-	mounts      mountReader
-	parts       Inventory // of the last survey
-	partsReadAt time.Time
-	known       map[int32]*Process
+	MinAge time.Duration // from which a process is listed
+	parts  Inventory     // of the last survey
+	known  map[int32]*Process
 }
 
-// NewSurveyor creates a surveyor whose inventories list processes from the age minAge on.
-func NewSurveyor(minAge time.Duration) *Surveyor { return &Surveyor{minAge: minAge} }
-
-// Survey creates an inventory, in some milliseconds. It returns an error if the processes cannot be read.
+// Survey creates an inventory, in a tenth of a second. It returns an error if the processes cannot be read.
 func (s *Surveyor) Survey(ctx context.Context) (Inventory, error) {
 	pids, err := process.PidsWithContext(ctx)
 	if err != nil {
@@ -76,17 +68,14 @@ func (s *Surveyor) Survey(ctx context.Context) (Inventory, error) {
 	for _, pid := range pids {
 		if p := s.readProcess(ctx, &process.Process{Pid: pid}); p != nil {
 			known[pid] = p
-			if time.Since(p.Started) >= s.minAge {
+			if time.Since(p.Started) >= s.MinAge {
 				listed = append(listed, p)
 			}
 		}
 	}
 	s.known, s.parts.Processes = known, oldest(listed)
-	if time.Since(s.partsReadAt) >= partsInterval {
-		s.readParts(ctx)
-		s.readConnections(ctx)
-		s.partsReadAt = time.Now()
-	}
+	s.readParts(ctx)
+	s.readConnections(ctx)
 	return s.parts, ctx.Err()
 }
 
@@ -101,15 +90,13 @@ func (s *Surveyor) readParts(ctx context.Context) {
 	if cores, err := cpu.InfoWithContext(ctx); err == nil {
 		s.parts.Cores = cores
 	}
-	if mounts, err := s.mounts.read(ctx); err == nil {
+	if mounts, err := readMounts(ctx); err == nil {
 		s.parts.Mounts = mounts
 	}
 	if counters, err := disk.IOCountersWithContext(ctx); err == nil {
 		s.parts.Devices = map[string]string{}
 		for name := range counters {
-			if parent := parentDisk(name, counters); parent != name {
-				s.parts.Devices[name] = parent
-			}
+			s.parts.Devices[name] = diskOf(name, counters)
 		}
 	}
 	if interfaces, err := net.InterfacesWithContext(ctx); err == nil {
@@ -151,54 +138,21 @@ func (s *Surveyor) readProcess(ctx context.Context, proc *process.Process) *Proc
 	return p
 }
 
-// readConnections reads the sockets and open files of the processes, as far as the system shows them.
+// readConnections reads the sockets of the processes, as far as the system shows them.
 func (s *Surveyor) readConnections(ctx context.Context) {
 	sockets, _ := net.ConnectionsWithContext(ctx, "tcp")
 	for _, c := range sockets {
 		switch p := s.known[c.Pid]; {
 		case p != nil && c.Status == "LISTEN":
-			p.Network = p.Network || !loopback(c.Laddr.IP)
-			if len(p.Ports) < maxPorts {
-				p.Ports = insert(p.Ports, c.Laddr.Port)
+			p.Network = p.Network || !loopback.MatchString(c.Laddr.IP)
+			if len(p.Ports) < maxPorts && !slices.Contains(p.Ports, c.Laddr.Port) {
+				p.Ports = append(p.Ports, c.Laddr.Port)
+				slices.Sort(p.Ports)
 			}
 		case p != nil && c.Status == "ESTABLISHED":
-			p.Network = p.Network || !loopback(c.Raddr.IP)
+			p.Network = p.Network || !loopback.MatchString(c.Raddr.IP)
 		}
 	}
-	for _, p := range s.parts.Processes {
-		files, _ := (&process.Process{Pid: p.PID}).OpenFilesWithContext(ctx)
-		for _, file := range files {
-			if path := mountOf(file.Path, s.parts.Mounts); path != "" {
-				p.Mounts = insert(p.Mounts, path)
-			}
-		}
-	}
-}
-
-// insert returns a sorted list with the value.
-func insert[T cmp.Ordered](sorted []T, value T) []T {
-	sorted = append(sorted, value)
-	slices.Sort(sorted)
-	return slices.Compact(sorted)
-}
-
-func loopback(address string) bool {
-	return strings.HasPrefix(address, "127.") || address == "::1" || strings.HasPrefix(address, "::ffff:127.")
-}
-
-var (
-	notOnDisk   = regexp.MustCompile(`^([^/]|/(dev|proc|sys)/|/memfd:)`) // pipes, sockets and devices
-	virtualDisk = regexp.MustCompile(`^(loop|ram|zram|sr|fd)`)
-)
-
-// mountOf returns the path of the file system that a file is on, "" for none. Nested mounts are later in the list.
-func mountOf(file string, mounts []Mount) (path string) {
-	for _, m := range mounts {
-		if strings.HasPrefix(file+"/", strings.TrimSuffix(m.Path, "/")+"/") && !notOnDisk.MatchString(file) {
-			path = m.Path
-		}
-	}
-	return path
 }
 
 // Mount is a mounted file system and how full it is.
@@ -207,13 +161,14 @@ type Mount struct {
 	Device string
 }
 
-// mountReader reads the mounted file systems without being blocked by them.
-type mountReader struct{ readings singleflight.Group }
+// mountReadings is the reading of the file systems that is in progress.
+var mountReadings singleflight.Group
 
-// read waits at most mountTimeout. It does not start another reading before the last one ended.
-func (r *mountReader) read(ctx context.Context) ([]Mount, error) {
+// readMounts reads the mounted file systems without being blocked by them: it waits at most mountTimeout, and does not
+// start another reading before the last one ended.
+func readMounts(ctx context.Context) ([]Mount, error) {
 	select {
-	case result := <-r.readings.DoChan("", func() (any, error) { return readMounts(context.WithoutCancel(ctx)) }):
+	case result := <-mountReadings.DoChan("", func() (any, error) { return awaitMounts(context.WithoutCancel(ctx)) }):
 		mounts, _ := result.Val.([]Mount)
 		return mounts, result.Err
 	case <-time.After(mountTimeout):
@@ -221,9 +176,9 @@ func (r *mountReader) read(ctx context.Context) ([]Mount, error) {
 	}
 }
 
-// readMounts returns the root and one mount for each other device. It omits files that container engines mount, and
+// awaitMounts returns the root and one mount for each other device. It omits files that container engines mount, and
 // images, which are always full.
-func readMounts(ctx context.Context) (mounts []Mount, err error) {
+func awaitMounts(ctx context.Context) (mounts []Mount, err error) {
 	partitions, err := disk.PartitionsWithContext(ctx, false)
 	if !slices.ContainsFunc(partitions, func(p disk.PartitionStat) bool { return p.Mountpoint == "/" }) {
 		partitions = append(partitions, disk.PartitionStat{Mountpoint: "/", Device: "/"})
@@ -247,16 +202,20 @@ func readMounts(ctx context.Context) (mounts []Mount, err error) {
 	return mounts, err
 }
 
-// parentDisk returns the disk of a partition, the device itself if it is not a real disk, or "" for a disk.
-func parentDisk[T any](device string, all map[string]T) string {
+var (
+	loopback    = regexp.MustCompile(`^(127\.|::1$|::ffff:127\.)`)
+	virtualDisk = regexp.MustCompile(`^(loop|ram|zram|sr|fd)`)
+	partition   = regexp.MustCompile(`^(.*?)p?[0-9]+$`) // after the name of its disk: sda1, nvme0n1p1
+)
+
+// diskOf returns the disk of a partition, the device itself if it is a disk, or "" for a virtual disk.
+func diskOf[T any](device string, all map[string]T) string {
 	if virtualDisk.MatchString(device) {
-		return device
+		return ""
 	}
-	base := strings.TrimRight(device, "0123456789")
-	for _, disk := range []string{base, strings.TrimSuffix(base, "p")} { // sda1; nvme0n1p1
-		if _, ok := all[disk]; ok && disk != device {
-			return disk
-		}
+	disk := partition.ReplaceAllString(device, "$1")
+	if _, ok := all[disk]; ok {
+		return disk
 	}
-	return ""
+	return device
 }

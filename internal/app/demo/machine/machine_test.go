@@ -63,10 +63,10 @@ func TestThisMachineIsMeasuredPlausibly(t *testing.T) {
 	defer stop()
 	s := NewSampler("here", func(string) {})
 	samples := sampleUntil(t, s, map[string]string{
-		"cpu": CPUUsage, "memory": "total_bytes", "load": "load1", "disk": "used_percent",
+		"cpu": "usage_percent", "memory": "total_bytes", "load": "load1", "disk": "used_percent",
 	})
 
-	usage := valuesOf(samples, "cpu", CPUUsage)
+	usage := valuesOf(samples, "cpu", "usage_percent")
 	require.Len(t, usage, 1)
 	require.Positive(t, usage[0].Value, "this test keeps a core busy")
 	require.LessOrEqual(t, usage[0].Value, 100.0)
@@ -101,8 +101,8 @@ func TestTheBusyProcessIsAmongTheBusiest(t *testing.T) {
 	stop := burn()
 	defer stop()
 	s := NewSampler("here", func(string) {})
-	samples := sampleUntil(t, s, map[string]string{"processes": ProcessCPU})
-	shares := valuesOf(samples, "processes", ProcessCPU)
+	samples := sampleUntil(t, s, map[string]string{"processes": "cpu_percent"})
+	shares := valuesOf(samples, "processes", "cpu_percent")
 	require.NotEmpty(t, shares)
 	require.LessOrEqual(t, len(shares), maxBusiest)
 
@@ -117,7 +117,7 @@ func TestTheBusyProcessIsAmongTheBusiest(t *testing.T) {
 		}
 	}
 	require.True(t, found, "%s is not among %v", me, shares)
-	require.Len(t, valuesOf(samples, "processes", ProcessRSS), len(shares))
+	require.Len(t, valuesOf(samples, "processes", "rss_bytes"), len(shares))
 }
 
 // burn keeps one core busy until stopped.
@@ -138,7 +138,11 @@ func burn() (stop func()) {
 func TestEverySampleBelongsToADescribedSourceAndMetric(t *testing.T) {
 	s := NewSampler("here", func(string) {})
 	described := map[string]bool{}
+	for _, c := range s.collectors {
+		require.NotNil(t, c.read, c.source.Name)
+	}
 	for _, source := range s.Sources() {
+		require.NotEmpty(t, source.NodeID)
 		require.Equal(t, "here/"+source.Tags["kind"], source.Name)
 		require.NotEmpty(t, source.Description)
 		for _, m := range source.Metrics {
@@ -182,15 +186,19 @@ func TestAMachineWithoutProcIsLoggedOnceAndDoesNotFail(t *testing.T) {
 
 func TestASlowCollectorPauses(t *testing.T) {
 	calls := 0
-	slow := &collector{kind: "slow", text: "slow", read: func(_ context.Context, into *collector) error {
+	slow := newReadings()
+	slow.source.Name = "here/slow"
+	slow.read = func(_ context.Context, into *collector) error {
 		calls++
 		time.Sleep(100 * time.Millisecond)
 		into.add("v", "", "", float64(calls))
 		into.add("nonsense", "", "", math.NaN())
 		return nil
-	}}
+	}
 	s := NewSampler("here", func(string) {})
-	s.collectors = []*collector{slow, {kind: "memory", text: "memory", read: readMemory}}
+	s.collectors = []*collector{
+		slow, {source: client.Source{Name: "here/memory"}, keys: map[string]bool{}, read: readMemory},
+	}
 	first := time.Unix(1000, 0)
 	measured := valuesOf(s.Sample(t.Context(), first), "slow", "v")
 	require.Len(t, measured, 1)

@@ -1,9 +1,9 @@
-// Package machine measures the machine it runs on. A [Sampler] reads processor, memory, load, disks, network,
-// temperatures and the busiest processes as Livegraph sources. A [Surveyor] lists what the machine consists of and what
-// runs on it as an [Inventory].
+// Package machine measures the machine it runs on. A [Sampler] reads processor, memory, load, disks, network and the
+// busiest processes as Livegraph sources. A [Surveyor] lists what the machine consists of and what runs on it as an
+// [Inventory].
 //
-// What a machine does not have (a container without sensors) is reported once and left out. The number of series is
-// bounded: names that the machine creates as it runs are folded into stable ones.
+// What cannot be measured on a machine is reported once and left out. The number of series is bounded: names that the
+// machine creates as it runs are folded into stable ones.
 package machine
 
 import (
@@ -32,10 +32,10 @@ const (
 
 // collector measures one source.
 type collector struct {
-	kind, text string
-	metrics    []client.Metric
-	read       func(ctx context.Context, c *collector) error // adds the values of a round
+	source client.Source
+	read   func(ctx context.Context, c *collector) error // adds the values of a round
 
+	noticed          bool      // that something cannot be measured
 	notBefore        time.Time // the next round
 	values           map[series]float64
 	keys             map[string]bool    // of all rounds
@@ -47,9 +47,6 @@ type collector struct {
 type series struct{ metric, tag, key string }
 
 func (c *collector) begin(now time.Time) {
-	if c.keys == nil {
-		c.keys = map[string]bool{}
-	}
 	c.values = map[series]float64{}
 	c.before, c.counters, c.last, c.now = c.counters, map[string]float64{}, c.now, now
 }
@@ -66,37 +63,36 @@ func (c *collector) add(metric, tag, key string, value float64) {
 	c.values[series{metric, tag, key}] += value
 }
 
-// rate adds a counter's growth per second, scaled. The first round, a new counter and one that was reset add nothing.
-func (c *collector) rate(metric, tag, key, counter string, value, scale float64) {
-	counter += "\x00" + metric
+// growth returns a counter's growth per second. It is not ok in the first round, for a new counter, and after a reset.
+func (c *collector) growth(counter string, value float64) (perSecond float64, ok bool) {
 	c.counters[counter] = value
 	elapsed := c.now.Sub(c.last).Seconds()
-	if before, ok := c.before[counter]; ok && value >= before && elapsed > 0 {
-		c.add(metric, tag, key, (value-before)/elapsed*scale)
+	before, ok := c.before[counter]
+	return (value - before) / elapsed, ok && value >= before && elapsed > 0
+}
+
+// rate adds a counter's growth per second, scaled, if it is known.
+func (c *collector) rate(metric, tag, key, counter string, value, scale float64) {
+	if perSecond, ok := c.growth(counter+"\x00"+metric, value); ok {
+		c.add(metric, tag, key, perSecond*scale)
 	}
 }
 
 // Sampler runs the collectors. It is not safe for concurrent use.
 type Sampler struct {
-	host       string
 	collectors []*collector
 	notice     func(string)
-	noticed    map[string]bool
 }
 
-// NewSampler creates a sampler for a host's name. It calls notice once for each thing that cannot be measured.
-func NewSampler(host string, notice func(string)) *Sampler {
-	return &Sampler{host: host, collectors: collectors(), notice: notice, noticed: map[string]bool{}}
-}
+// NewSampler creates a sampler for a host's name. It calls notice once for each source that cannot be measured.
+func NewSampler(host string, notice func(string)) *Sampler { return &Sampler{collectors(host), notice} }
 
 // Sources describes all sources that points may belong to, in the order of display. The tag kind of a source is cpu,
-// memory, load, disk, network, temperature or processes; its name is <host>/<kind>.
+// memory, load, disk, network or processes; its name is <host>/<kind>. NodeID is the key of the node that the source
+// belongs to, as in package hostgraph.
 func (s *Sampler) Sources() (sources []client.Source) {
 	for _, c := range s.collectors {
-		sources = append(sources, client.Source{
-			Name: s.host + "/" + c.kind, Description: c.text, Metrics: c.metrics,
-			Tags: map[string]string{"host": s.host, "kind": c.kind},
-		})
+		sources = append(sources, c.source)
 	}
 	return sources
 }
@@ -109,16 +105,13 @@ func (s *Sampler) Sample(ctx context.Context, at time.Time) (points []client.Poi
 			continue
 		}
 		c.begin(began)
-		if err := c.read(ctx, c); err != nil {
-			text := c.kind + ": not measured here: " + err.Error()
-			if !s.noticed[text] && len(s.noticed) < maxKeys {
-				s.noticed[text] = true
-				s.notice(text)
-			}
+		if err := c.read(ctx, c); err != nil && !c.noticed {
+			c.noticed = true
+			s.notice(c.source.Tags["kind"] + ": not measured here: " + err.Error())
 		}
 		c.notBefore = time.Now().Add(min(pauseFactor*time.Since(began), maxPause))
 		for id, value := range c.values {
-			p := client.Point{Source: s.host + "/" + c.kind, Metric: id.metric, Timestamp: at.UnixMilli(), Value: value}
+			p := client.Point{Source: c.source.Name, Metric: id.metric, Timestamp: at.UnixMilli(), Value: value}
 			if id.tag != "" {
 				p.Tags = map[string]string{id.tag: id.key}
 			}
@@ -159,11 +152,4 @@ func programName(command string) string {
 // time under a new name, are summed by prefix.
 func interfaceName(name string) string {
 	return containerInterface.ReplaceAllString(cleanName(name), "$1$2*")
-}
-
-// Size returns bytes with a binary prefix.
-func Size[N uint64 | float64](bytes N) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
-	exponent := min(int(math.Log2(max(float64(bytes), 1)))/10, len(units)-1)
-	return fmt.Sprintf("%.4g %s", math.Ldexp(float64(bytes), -10*exponent), units[exponent])
 }

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	_ "embed" // the measurements
 	"encoding/csv"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -23,9 +22,9 @@ var file string
 
 // Station is one place and its measurements.
 type Station struct {
-	Place  string      // Seattle, New York
-	Days   []time.Time // at midnight in UTC, ascending
-	Source client.Source
+	Place  string        // Seattle, New York
+	Days   []time.Time   // at midnight in UTC, ascending
+	Source client.Source // NodeID is the key of its node, as in package hostgraph
 	// Series has a value for each day of each metric of the source, in the same order, without the id of the source.
 	Series []client.Series
 }
@@ -43,18 +42,14 @@ var metrics = []client.Metric{
 // Stations returns each place with its days in ascending order.
 func Stations() (stations []Station, err error) {
 	lines, err := csv.NewReader(strings.NewReader(file)).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("reading the weather set: %w", err)
-	}
-	for i, record := range lines[1:] {
-		if n := len(stations); n == 0 || stations[n-1].Place != record[0] {
-			stations = append(stations, newStation(record[0]))
+	for i := 1; err == nil && i < len(lines); i++ {
+		place, values := lines[i][0], lines[i][1:]
+		if n := len(stations); n == 0 || stations[n-1].Place != place {
+			stations = append(stations, newStation(place))
 		}
-		if err := stations[len(stations)-1].add(record[1:]); err != nil {
-			return nil, fmt.Errorf("reading the weather set, line %d: %w", i+2, err)
-		}
+		err = stations[len(stations)-1].add(values)
 	}
-	return stations, nil
+	return stations, err
 }
 
 func newStation(place string) Station {
@@ -63,6 +58,7 @@ func newStation(place string) Station {
 		Description: "Daily weather of " + place + ", 2012 to 2015, measured by NOAA (GHCN-Daily, public domain); " +
 			"from the npm package " + Package,
 		Tags: map[string]string{"dataset": "weather", "place": place}, IntervalSeconds: 24 * 60 * 60, Metrics: metrics,
+		NodeID: "weather-station/" + place,
 	}}
 }
 
