@@ -43,8 +43,8 @@ type FollowerDeps struct {
 }
 
 // Follower queues the changes of graphs. It reads them from the journal, from the position of each webhook on. Several
-// followers, in one or more processes, queue nothing twice: the position moves in the transaction that queues. A webhook
-// whose queue is full stays where it is, so no change is lost.
+// followers, in one or more processes, queue nothing twice: the position moves in the transaction that queues. A
+// webhook whose queue is full stays where it is, so no change is lost.
 type Follower struct {
 	deps   FollowerDeps
 	logger *slog.Logger
@@ -64,7 +64,8 @@ func NewFollower(deps FollowerDeps) *Follower {
 // Run follows the journals until ctx is done, and returns nil.
 func (f *Follower) Run(ctx context.Context) error {
 	outages := outage.Log{
-		Failed: "changes of graphs cannot be queued for webhooks", Recovered: "changes of graphs are queued for webhooks again",
+		Failed:    "changes of graphs cannot be queued for webhooks",
+		Recovered: "changes of graphs are queued for webhooks again",
 	}
 	for sleep.For(ctx, f.deps.Interval) {
 		err := f.round(ctx)

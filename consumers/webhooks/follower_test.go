@@ -256,7 +256,10 @@ func TestAWebhookGetsNothingOfTheTimeWhenItDidNotFollow(t *testing.T) {
 	f := newGraphs(t)
 	webhook := f.subscribe("w", []string{hooks.AlertFiring}, hooks.Filters{})
 	change := func(change func(w *hooks.Webhook)) {
-		_, err := f.db.UpdateWebhook(t.Context(), f.workspace, webhook, func(w *hooks.Webhook) error { change(w); return nil })
+		_, err := f.db.UpdateWebhook(t.Context(), f.workspace, webhook, func(w *hooks.Webhook) error {
+			change(w)
+			return nil
+		})
 		require.NoError(t, err)
 	}
 	f.do(f.workspace, newNode("not subscribed", graph.Object))

@@ -80,10 +80,11 @@ func (c *Client) addMinInsync(
 				"raise --kafka-replication, or lower --kafka-min-insync-replicas", name, replicas, s.MinInsyncReplicas,
 		)
 	}
+	byDefault := topiccheck.Number(topic.Configs[topiccheck.MinInsync], 1)
 	switch {
 	case s.MinInsyncReplicas > 0:
 		configs[topiccheck.MinInsync] = strconv.Itoa(int(s.MinInsyncReplicas))
-	case replicas >= topiccheck.ManyReplicas && topiccheck.Number(topic.Configs[topiccheck.MinInsync], 1) < topiccheck.SafeInsync:
+	case replicas >= topiccheck.ManyReplicas && byDefault < topiccheck.SafeInsync:
 		configs[topiccheck.MinInsync] = strconv.Itoa(topiccheck.SafeInsync)
 	}
 	return nil
