@@ -57,6 +57,15 @@ flags=(-count=1 -vet=off -ldflags=-w)
 
 go_tests() { go test "${flags[@]}" -timeout 60m -parallel 4 "$@"; }
 
+# With COVER=FILE the tests write which statements of the product they execute; go tool cover reads the file.
+cover=()
+if [ -n "${COVER:-}" ]; then
+  cover=(-coverprofile="$COVER" -coverpkg="$(go list ./... | grep -v /test/ | paste -sd,)")
+fi
+# With coverage, go test prints the list of packages after each result.
+unlisted() { sed -u 's/ of statements in .*//'; }
+package_tests() { go_tests -p 3 "${cover[@]}" $(packages) | unlisted; }
+
 # Lists the packages with their tests, which compiles them, but links nothing.
 compile() { nice -n 19 go list -test -export -f '' ./...; }
 
@@ -73,7 +82,7 @@ wait $beside
   stage promql module promql
 } &
 beside=$!
-shown go go_tests -p 3 $(packages)
+shown go package_tests
 wait $beside
 if [ "$suite" = all ]; then
   for name in grafana helm prometheus influx; do stage $name module $name; done
