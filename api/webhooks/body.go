@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/storage/postgres/hooks"
@@ -17,6 +19,7 @@ const (
 	maxLabels        = 64
 	maxLabelValue    = 1024 // characters
 	maxRelationTypes = 100
+	maxNodes         = 100
 )
 
 // newWebhook is the body of POST webhooks.
@@ -27,6 +30,7 @@ type newWebhook struct {
 	Labels        map[string]string `json:"labels"`
 	EntityTypes   []string          `json:"entityTypes"`
 	RelationTypes []string          `json:"relationTypes"`
+	NodeIDs       []string          `json:"nodeIds"`
 	Enabled       *bool             `json:"enabled"`
 }
 
@@ -43,7 +47,24 @@ func (b *newWebhook) webhook(checkURL func(string) error) (hooks.Webhook, error)
 		Name: *b.Name, URL: *b.URL, Events: b.Events, Enabled: b.Enabled == nil || *b.Enabled,
 		Filters: hooks.Filters{Labels: b.Labels, EntityTypes: b.EntityTypes, RelationTypes: b.RelationTypes},
 	}
+	w.NodeIDs = nodeIDs(&c, b.NodeIDs)
+	if err := c.Err(); err != nil {
+		return w, err
+	}
 	return w, check(&w, checkURL)
+}
+
+// nodeIDs parses the list of nodes.
+func nodeIDs(c *request.Check, texts []string) []uuid.UUID {
+	if len(texts) > maxNodes {
+		c.Fail("nodeIds", fmt.Sprintf("must be at most %d", maxNodes))
+		return nil
+	}
+	ids := make([]uuid.UUID, len(texts))
+	for i, text := range texts {
+		ids[i] = c.UUID(fmt.Sprintf("nodeIds[%d]", i), text)
+	}
+	return ids
 }
 
 // webhookPatch is the body of PATCH webhooks: a merge patch (RFC 7396).
@@ -54,6 +75,7 @@ type webhookPatch struct {
 	Labels        request.Nullable[map[string]request.Nullable[string]] `json:"labels"`
 	EntityTypes   request.Nullable[[]string]                            `json:"entityTypes"`
 	RelationTypes request.Nullable[[]string]                            `json:"relationTypes"`
+	NodeIDs       request.Nullable[[]string]                            `json:"nodeIds"`
 	Enabled       *bool                                                 `json:"enabled"`
 }
 
@@ -83,6 +105,13 @@ func (p *webhookPatch) apply(w *hooks.Webhook, checkURL func(string) error) erro
 	}
 	if p.RelationTypes.Set {
 		w.RelationTypes = p.RelationTypes.Value
+	}
+	if p.NodeIDs.Set {
+		var c request.Check
+		w.NodeIDs = nodeIDs(&c, p.NodeIDs.Value)
+		if err := c.Err(); err != nil {
+			return err
+		}
 	}
 	if p.Enabled != nil {
 		w.Enabled = *p.Enabled

@@ -76,6 +76,7 @@ type webhook struct {
 	Labels         map[string]string `json:"labels"`
 	EntityTypes    []string          `json:"entityTypes"`
 	RelationTypes  []string          `json:"relationTypes"`
+	NodeIDs        []uuid.UUID       `json:"nodeIds"`
 	Enabled        bool              `json:"enabled"`
 	DisabledReason *string           `json:"disabledReason"`
 	Dropped        int64             `json:"dropped"`
@@ -92,8 +93,8 @@ type webhookWithSecret struct {
 func webhookOf(w *hooks.Webhook) webhook {
 	return webhook{
 		ID: w.ID, Name: w.Name, URL: w.URL, Events: w.Events, Labels: w.Labels, EntityTypes: w.EntityTypes,
-		RelationTypes: w.RelationTypes, Enabled: w.Enabled, DisabledReason: w.DisabledReason, Dropped: w.Dropped,
-		CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
+		RelationTypes: w.RelationTypes, NodeIDs: w.NodeIDs, Enabled: w.Enabled, DisabledReason: w.DisabledReason,
+		Dropped: w.Dropped, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
 	}
 }
 

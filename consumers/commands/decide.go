@@ -16,6 +16,7 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
+	"github.com/livegraph/livegraph/storage/postgres/hooks"
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
@@ -121,6 +122,9 @@ func (c *decider) writeDeadLetters(ctx context.Context, records []*record) error
 	if len(deadLetters) == 0 {
 		return nil
 	}
+	if err := c.queueDeadLetters(ctx, deadLetters); err != nil {
+		return err
+	}
 	if err := c.deps.Log.ProduceDeadLetters(ctx, deadLetters); err != nil {
 		return fmt.Errorf("writing dead letters: %w", err)
 	}
@@ -129,6 +133,20 @@ func (c *decider) writeDeadLetters(ctx context.Context, records []*record) error
 	}
 	c.loop.Metrics().DeadLetters.Add(int64(len(deadLetters)))
 	return nil
+}
+
+// queueDeadLetters queues events of dead letters for webhooks.
+func (c *decider) queueDeadLetters(ctx context.Context, deadLetters []kafka.DeadLetter) error {
+	var dead []hooks.DeadRecord
+	for _, l := range deadLetters {
+		if workspace, err := uuid.FromBytes(l.Record.Key); err == nil {
+			dead = append(dead, hooks.DeadRecord{
+				Workspace: workspace, Partition: l.Record.Partition, Offset: l.Record.Offset,
+				RequestID: string(kafka.Header(l.Record, kafka.HeaderRequestID)),
+			})
+		}
+	}
+	return c.deps.Graph.QueueDeadRecords(ctx, hooks.CommandsDead, dead)
 }
 
 // isDecided reports whether a record was decided or set aside before.

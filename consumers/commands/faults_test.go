@@ -222,6 +222,9 @@ func TestACommandThatTheDatabaseRefusesFailsAlone(t *testing.T) {
 		f := newFixture(t, broker)
 		_, err := f.conn.Exec(context.Background(), `ALTER TABLE nodes ADD CHECK (name <> 'poison')`)
 		require.NoError(t, err)
+		_, err = f.conn.Exec(context.Background(), `INSERT INTO webhooks (id, workspace_id, name, url, events, secret)
+			VALUES (gen_random_uuid(), $1, 'w', 'https://hooks.example.com', '{commands.dead}', 'x')`, f.workspace)
+		require.NoError(t, err)
 		var all []*graphrecord.Request
 		poison := 13
 		for i := range 40 {
@@ -247,6 +250,7 @@ func TestACommandThatTheDatabaseRefusesFailsAlone(t *testing.T) {
 		decoded, err := graphrecord.DecodeRequest(deadLetters[0].Value)
 		require.NoError(t, err)
 		require.Equal(t, all[poison].ID, decoded.ID)
+		require.Equal(t, 1, f.queryInt(`SELECT count(*) FROM webhook_deliveries WHERE event_type = 'commands.dead'`))
 		require.Equal(t, 39, f.queryInt(`SELECT max(sequence) FROM journal`))
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/hooks"
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -27,6 +28,10 @@ func newFixtureWithDeadLetters(t *testing.T, broker *testenv.Broker) (*fixture, 
 	})
 	require.NoError(t, err)
 	w.workspace = created.ID
+	w.webhook, _, err = w.registry.CreateWebhook(t.Context(), &hooks.Webhook{
+		Workspace: w.workspace, Name: "w", URL: "https://hooks.example.com", Events: []string{hooks.PointsDead}, Enabled: true,
+	})
+	require.NoError(t, err)
 	w.query("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
 	s := w.numberSeries(uuid.New(), "m")
 	w.consume()
@@ -66,6 +71,10 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 		require.Equal(t, w.workspace, *refused[0].Workspace)
 		require.Equal(t, jobs.DeadLetterOpen, refused[0].State)
 		require.EqualValues(t, 1<<48|1, refused[0].Version)
+		events, _, err := w.registry.Deliveries(t.Context(), w.workspace, w.webhook.ID, "", 10, 0)
+		require.NoError(t, err)
+		require.Len(t, events, 1, "one record is of the workspace")
+		require.Equal(t, hooks.PointsDead, events[0].EventType)
 
 		middle, end := all[0].At, time.Now().Add(time.Minute)
 		for name, c := range map[string]struct {

@@ -18,6 +18,7 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres/hooks"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -41,6 +42,7 @@ type fixture struct {
 	postgresURL   string
 	config        points.Config
 	workspace     uuid.UUID
+	webhook       hooks.Webhook // of dead letters, if the fixture has some
 	encoder       pointblock.Encoder
 	logger        *slog.Logger
 	// settleAfter is the age at which a deletion is executed for the last time; 0: the default.

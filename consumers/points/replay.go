@@ -10,7 +10,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/consumers"
+	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres/hooks"
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
@@ -77,7 +79,7 @@ func (b *workspaceBatch) Add(r *kgo.Record) error {
 }
 
 // noteDeadLetters stores which records became dead letters, so that a checkpoint that has
-// passed one reports it.
+// passed one reports it, and queues events for webhooks.
 func (h handler) noteDeadLetters(ctx context.Context, deadLetters []kafka.DeadLetter) error {
 	h.mu.Lock()
 	id := h.topicID
@@ -86,5 +88,18 @@ func (h handler) noteDeadLetters(ctx context.Context, deadLetters []kafka.DeadLe
 	for i, l := range deadLetters {
 		positions[i] = jobs.LogPosition{Partition: l.Record.Partition, Offset: l.Record.Offset}
 	}
-	return h.deps.Registry.AddDeadRecords(ctx, id, positions)
+	if err := h.deps.Registry.AddDeadRecords(ctx, id, positions); err != nil {
+		return err
+	}
+	var dead []hooks.DeadRecord
+	for _, l := range deadLetters {
+		var rec pointblock.Record
+		if pointblock.Decode(l.Record.Value, &rec) == nil { // otherwise nobody knows whose it is
+			dead = append(dead, hooks.DeadRecord{
+				Workspace: rec.Workspace, Partition: l.Record.Partition, Offset: l.Record.Offset,
+				RequestID: string(kafka.Header(l.Record, kafka.HeaderRequestID)),
+			})
+		}
+	}
+	return h.deps.Registry.QueueDeadRecords(ctx, hooks.PointsDead, dead)
 }

@@ -48,7 +48,7 @@ func alertEvent(workspace uuid.UUID, a *alerting.Alert, resolvedAt *time.Time) h
 		kind, at = hooks.AlertResolved, *resolvedAt
 	}
 	return hooks.Event{
-		ID:   eventID(workspace, a.File, a.Group, a.Fingerprint, a.FiredAt.UnixMicro(), kind),
+		ID:   hooks.EventID(workspace, a.File, a.Group, a.Fingerprint, a.FiredAt.UnixMicro(), kind),
 		Type: kind, Time: at, Labels: a.Labels, Data: alertData{
 			Alertname: a.Labels[labels.AlertName], Labels: a.Labels, Annotations: a.Annotations,
 			Value: strconv.FormatFloat(a.Value, 'f', -1, 64), ActiveAt: a.ActiveAt, FiredAt: a.FiredAt,

@@ -180,7 +180,9 @@ func typesOf(all []payload) (types []string) {
 }
 
 func graphEvents() []string {
-	return slices.DeleteFunc(hooks.EventTypes(), func(event string) bool { return strings.HasPrefix(event, "alert.") })
+	return slices.DeleteFunc(hooks.EventTypes(), func(event string) bool {
+		return !strings.HasPrefix(event, "node.") && !strings.HasPrefix(event, "edge.")
+	})
 }
 
 func newNode(name string, entity graph.EntityType) graph.CreateNode {
@@ -193,12 +195,13 @@ func TestChangesOfAGraphAreEventsForWebhooksThatSelectThem(t *testing.T) {
 	actors := f.subscribe("actors", []string{hooks.NodeCreated}, hooks.Filters{EntityTypes: []string{"actor"}})
 	feeds := f.subscribe("feeds", []string{hooks.EdgeCreated, hooks.EdgeDeleted},
 		hooks.Filters{RelationTypes: []string{"feeds"}})
+	pump, smith := newNode("Pump", graph.Object), newNode("Smith", graph.Actor)
+	ofPump := f.subscribe("pump", graphEvents(), hooks.Filters{NodeIDs: []uuid.UUID{pump.ID}})
 	alerts := f.subscribe("alerts", []string{hooks.AlertFiring}, hooks.Filters{})
 	stop := f.follow()
 
 	stranger := pgtest.Workspace(t, f.db, "live").ID
 	f.do(stranger, newNode("of another workspace", graph.Actor))
-	pump, smith := newNode("Pump", graph.Object), newNode("Smith", graph.Actor)
 	owns := graph.CreateEdge{ID: uuid.New(), SourceID: smith.ID, TargetID: pump.ID, RelationType: "owns"}
 	fed := graph.CreateEdge{ID: uuid.New(), SourceID: pump.ID, TargetID: smith.ID, RelationType: "feeds"}
 	renamed := "Pump 7"
@@ -219,6 +222,7 @@ func TestChangesOfAGraphAreEventsForWebhooksThatSelectThem(t *testing.T) {
 	for _, body := range f.queued(feeds, 3) {
 		require.Equal(t, fed.ID.String(), body.Data.Edge.ID)
 	}
+	require.Equal(t, append(typesOf(bodies[:1]), typesOf(bodies[2:])...), typesOf(f.queued(ofPump, 9)), "not the other node")
 	require.Empty(t, f.deliveries(alerts))
 
 	// What happens while nobody follows is queued afterwards, by two at once, and nothing is queued twice.

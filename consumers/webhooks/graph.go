@@ -77,7 +77,7 @@ func (c *change) time() time.Time { return time.UnixMicro(c.record.GetAtUs()).UT
 // id returns the id of an event of the change. The time is included because a graph that is restored from a backup
 // uses sequences again.
 func (c *change) id(parts ...any) uuid.UUID {
-	return eventID(append([]any{c.workspace, c.sequence, c.record.GetAtUs()}, parts...)...)
+	return hooks.EventID(append([]any{c.workspace, c.sequence, c.record.GetAtUs()}, parts...)...)
 }
 
 // idOf returns an id of a record; the zero id if it is not valid.
@@ -108,6 +108,7 @@ func (c *change) stepEvent(index int, s *eventsv1.Step) (event hooks.Event, ok b
 	switch n, e := s.GetNode(), s.GetEdge(); {
 	case n != nil:
 		event.Type, event.EntityType = eventType("node", s.GetType(), n.GetLife().GetDeleted()), n.GetEntityType()
+		event.Nodes = []uuid.UUID{idOf(n.GetId())}
 		data.Node = &nodeData{
 			ID: idOf(n.GetId()), Name: n.GetName(), EntityType: n.GetEntityType(), Description: n.Description,
 			Properties: object(n.GetProperties()), CreatedAt: micros(n.GetLife().GetCreatedAtUs()),
@@ -115,6 +116,7 @@ func (c *change) stepEvent(index int, s *eventsv1.Step) (event hooks.Event, ok b
 		}
 	case e != nil:
 		event.Type, event.RelationType = eventType("edge", s.GetType(), e.GetLife().GetDeleted()), e.GetRelationType()
+		event.Nodes = []uuid.UUID{idOf(e.GetSourceId()), idOf(e.GetTargetId())}
 		data.Edge = &edgeData{
 			ID: idOf(e.GetId()), SourceID: idOf(e.GetSourceId()), TargetID: idOf(e.GetTargetId()),
 			RelationType: e.GetRelationType(), Properties: object(e.GetProperties()),
@@ -253,6 +255,7 @@ func (c *change) cascadeEvents(
 		}
 		events = append(events, hooks.Event{
 			ID: c.id(kind, node, id), Type: kind, Time: c.time(), Data: &data, RelationType: data.Edge.RelationType,
+			Nodes: []uuid.UUID{data.Edge.SourceID, data.Edge.TargetID, node},
 		})
 	}
 	return events, nil

@@ -47,16 +47,3 @@ func (q *Queue) count(queued hooks.Queued) {
 	q.metrics.queued.Add(float64(queued.Deliveries))
 	q.metrics.dropped.Add(float64(queued.Dropped))
 }
-
-// eventIDs is the namespace of the ids of events.
-var eventIDs = uuid.MustParse("8f0a4f0e-57b3-4c5e-9a3e-6f6b1a2d7c41")
-
-// eventID returns the id that follows from the parts.
-func eventID(parts ...any) uuid.UUID {
-	var name []byte
-	for _, part := range parts {
-		text := fmt.Sprint(part)
-		name = fmt.Appendf(name, "%d:%s", len(text), text)
-	}
-	return uuid.NewSHA1(eventIDs, name)
-}

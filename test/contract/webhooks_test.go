@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ const webhooksPath = "/api/webhooks"
 type webhookItem struct {
 	ID, Name, URL, Secret              string
 	Events, EntityTypes, RelationTypes []string
+	NodeIDs                            []string
 	Labels                             map[string]string
 	Enabled                            bool
 	DisabledReason                     *string
@@ -50,7 +52,8 @@ func TestAWebhookIsCreatedChangedAndDeleted(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, contract.Webhooks)
 	w := createWebhook(t, s, `{"name":"b","url":"https://hooks.example.com/x?y=1","events":["node.created","alert.firing",
-		"alert.firing"],"labels":{"severity":"page","team":"a"},"entityTypes":["actor"],"relationTypes":["feeds"]}`)
+		"alert.firing"],"labels":{"severity":"page","team":"a"},"entityTypes":["actor"],"relationTypes":["feeds"],
+		"nodeIds":["9c5b94b1-35ad-49bb-b118-8e8fc24abf80"]}`)
 	require.Equal(t, []string{"alert.firing", "node.created"}, w.Events)
 	require.True(t, w.Enabled)
 	createWebhook(t, s, `{"name":"a","url":"http://8.8.8.8:99","events":["edge.deleted"],"enabled":false}`)
@@ -73,10 +76,12 @@ func TestAWebhookIsCreatedChangedAndDeleted(t *testing.T) {
 	patch := func(body string) *contract.Answer {
 		return s.Do(t, contract.Request{Method: http.MethodPatch, Path: path, Body: body})
 	}
-	a := patch(`{"labels":{"team":null,"site":"b"},"entityTypes":null,"relationTypes":["owns"]}`)
+	a := patch(`{"labels":{"team":null,"site":"b"},"entityTypes":null,"relationTypes":["owns"],"nodeIds":null}`)
 	got = decode[webhookItem](t, a, http.StatusOK)
 	require.Equal(t, map[string]string{"severity": "page", "site": "b"}, got.Labels)
 	require.Empty(t, got.EntityTypes)
+	require.Equal(t, []string{"9c5b94b1-35ad-49bb-b118-8e8fc24abf80"}, w.NodeIDs)
+	require.Empty(t, got.NodeIDs)
 	require.Equal(t, []string{"owns"}, got.RelationTypes)
 	require.Equal(t, w.Events, got.Events)
 	a = patch(`{"labels":null,"enabled":false,"events":["edge.updated"],"url":"https://b.example"}`)
@@ -127,6 +132,9 @@ func TestWrongWebhooksAreRefused(t *testing.T) {
 		{"entityTypes", []string{"thing"}, 422, "entityTypes[0]"},
 		{"relationTypes", []string{"a", ""}, 422, "relationTypes[1]"},
 		{"relationTypes", strings.Split(strings.Repeat("a,", 101), ","), 422, "relationTypes"},
+		{"nodeIds", []string{"9c5b94b1-35ad-49bb-b118-8e8fc24abf80", "x"}, 422, "nodeIds[1]"},
+		{"nodeIds", []int{7}, 400, "nodeIds[0]"},
+		{"nodeIds", slices.Repeat([]string{"9c5b94b1-35ad-49bb-b118-8e8fc24abf80"}, 101), 422, "nodeIds"},
 		{"labels", map[string]string{"a": "b\n"}, 422, "labels.a"},
 		{"labels", map[string]string{"": "b"}, 422, `labels[""]`},
 		{"labels", many, 422, "labels"},

@@ -14,7 +14,7 @@ func (w *tenants) writeWebhookCanaries() {
 		c := func(field string) string { return w.canary(of + " webhook's " + field) }
 		return object{
 			"name": c("name"), "url": "https://x.invalid/" + c("URL"), "labels": object{c("label"): c("label's value")},
-			"relationTypes": []any{c("relation type")},
+			"relationTypes": []any{c("relation type")}, "nodeIds": []any{w.values["node"]},
 		}
 	}
 	created := fields("new")

@@ -2674,7 +2674,7 @@ export interface components {
             requestId: components["schemas"]["RequestId"];
         };
         /** @description The types of events that are sent. */
-        WebhookEvents: ("alert.firing" | "alert.resolved" | "node.created" | "node.updated" | "node.deleted" | "edge.created" | "edge.updated" | "edge.deleted")[];
+        WebhookEvents: ("alert.firing" | "alert.resolved" | "key.created" | "key.revoked" | "points.dead" | "commands.dead" | "node.created" | "node.updated" | "node.deleted" | "edge.created" | "edge.updated" | "edge.deleted")[];
         /** @description Only alerts with all of these labels are sent. Names have 1 to 256 characters. */
         WebhookLabels: {
             [key: string]: string;
@@ -2683,6 +2683,8 @@ export interface components {
         WebhookEntityTypes: ("concept" | "object" | "process" | "actor")[];
         /** @description Only edges of these types are sent; empty: all. */
         WebhookRelationTypes: string[];
+        /** @description Only changes of these nodes, and of edges that begin or end at one of them, are sent; empty: all. */
+        WebhookNodeIds: string[];
         Webhook: {
             /** Format: uuid */
             id: string;
@@ -2692,10 +2694,11 @@ export interface components {
             labels: components["schemas"]["WebhookLabels"];
             entityTypes: components["schemas"]["WebhookEntityTypes"];
             relationTypes: components["schemas"]["WebhookRelationTypes"];
+            nodeIds: components["schemas"]["WebhookNodeIds"];
             enabled: boolean;
             /** @description Why the service disabled the webhook; null: it did not. */
             disabledReason: string | null;
-            /** @description How many events of alerts were not queued, because 10,000 deliveries were pending. Changes of the graph wait. */
+            /** @description How many events were not queued, because 10,000 deliveries were pending. Changes of the graph wait instead. */
             dropped: number;
             createdAt: components["schemas"]["Timestamp"];
             updatedAt: components["schemas"]["Timestamp"];
@@ -2709,10 +2712,11 @@ export interface components {
             labels: components["schemas"]["WebhookLabels"];
             entityTypes: components["schemas"]["WebhookEntityTypes"];
             relationTypes: components["schemas"]["WebhookRelationTypes"];
+            nodeIds: components["schemas"]["WebhookNodeIds"];
             enabled: boolean;
             /** @description Why the service disabled the webhook; null: it did not. */
             disabledReason: string | null;
-            /** @description How many events of alerts were not queued, because 10,000 deliveries were pending. Changes of the graph wait. */
+            /** @description How many events were not queued, because 10,000 deliveries were pending. Changes of the graph wait instead. */
             dropped: number;
             createdAt: components["schemas"]["Timestamp"];
             updatedAt: components["schemas"]["Timestamp"];
@@ -2726,6 +2730,7 @@ export interface components {
             labels?: components["schemas"]["WebhookLabels"];
             entityTypes?: components["schemas"]["WebhookEntityTypes"];
             relationTypes?: components["schemas"]["WebhookRelationTypes"];
+            nodeIds?: components["schemas"]["WebhookNodeIds"];
             /** @default true */
             enabled?: boolean;
         };
@@ -2739,6 +2744,7 @@ export interface components {
             } | null;
             entityTypes?: ("concept" | "object" | "process" | "actor")[] | null;
             relationTypes?: string[] | null;
+            nodeIds?: string[] | null;
             enabled?: boolean;
         };
         /**

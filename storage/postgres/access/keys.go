@@ -53,7 +53,9 @@ const keyColumns = `k.id, k.display, k.name, k.mode, k.scopes, k.actor_id, k.rol
 func (db *Store) CreateKey(ctx context.Context, n NewKey) (Key, error) {
 	var created Key
 	err := db.root.InTx(ctx, func(tx pgx.Tx) (err error) {
-		created, err = createKey(ctx, tx, n)
+		if created, err = createKey(ctx, tx, n); err == nil {
+			err = db.keyChanged(ctx, tx, &created)
+		}
 		return err
 	})
 	return created, err
@@ -145,7 +147,9 @@ func (db *Store) RollKey(
 		if err != nil {
 			return fmt.Errorf("expiring the old key: %w", err)
 		}
-		created, err = readKey(ctx, tx, successor)
+		if created, err = readKey(ctx, tx, successor); err == nil {
+			err = db.keyChanged(ctx, tx, &created)
+		}
 		return err
 	})
 	return created, err
@@ -175,11 +179,13 @@ func usableKey(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 func (db *Store) RevokeKey(ctx context.Context, id uuid.UUID) (Key, error) {
 	var revoked Key
 	err := db.root.InTx(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL`, id)
+		tag, err := tx.Exec(ctx, `UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL`, id)
 		if err != nil {
 			return fmt.Errorf("revoking key: %w", err)
 		}
-		revoked, err = readKey(ctx, tx, id)
+		if revoked, err = readKey(ctx, tx, id); err == nil && tag.RowsAffected() > 0 {
+			err = db.keyChanged(ctx, tx, &revoked)
+		}
 		return err
 	})
 	return revoked, err

@@ -1,6 +1,7 @@
 package hooks_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/hooks"
 	"github.com/livegraph/livegraph/test/pgtest"
 )
@@ -88,6 +90,9 @@ func TestEventsAreQueuedOnceForWebhooksThatSelectThem(t *testing.T) {
 		Labels: map[string]string{"severity": "page"}, EntityTypes: []string{"actor"}, RelationTypes: []string{"feeds"},
 	})
 	nodes := f.create("nodes", []string{hooks.NodeCreated}, hooks.Filters{Labels: map[string]string{"x": "y"}})
+	one := uuid.New()
+	single := f.create("single", hooks.EventTypes(), hooks.Filters{NodeIDs: []uuid.UUID{one, uuid.New()}})
+	require.Equal(t, one, single.NodeIDs[0])
 	disabled := f.create("disabled", hooks.EventTypes(), hooks.Filters{})
 	_, err := f.db.UpdateWebhook(t.Context(), f.workspace, disabled.ID, func(w *hooks.Webhook) error {
 		w.Enabled = false
@@ -102,8 +107,10 @@ func TestEventsAreQueuedOnceForWebhooksThatSelectThem(t *testing.T) {
 	actor.EntityType, object.EntityType = "actor", "object"
 	feeds, owns := event(hooks.EdgeDeleted), event(hooks.EdgeDeleted)
 	feeds.RelationType, owns.RelationType = "feeds", "owns"
+	actor.Nodes, object.Nodes = []uuid.UUID{uuid.New()}, []uuid.UUID{one}
+	feeds.Nodes, owns.Nodes = []uuid.UUID{uuid.New(), one}, []uuid.UUID{uuid.New(), uuid.New()}
 	events := []hooks.Event{firing, other, resolved, actor, object, feeds, owns}
-	require.Equal(t, hooks.Queued{Deliveries: 7 + 3 + 2}, f.enqueue(f.workspace, events...))
+	require.Equal(t, hooks.Queued{Deliveries: 7 + 3 + 2 + 5}, f.enqueue(f.workspace, events...))
 	require.Equal(t, hooks.Queued{}, f.enqueue(f.workspace, append(events, events...)...), "they are queued already")
 	require.Equal(t, []string{
 		hooks.AlertFiring, hooks.AlertFiring, hooks.AlertResolved, hooks.EdgeDeleted, hooks.EdgeDeleted, hooks.NodeCreated,
@@ -111,6 +118,9 @@ func TestEventsAreQueuedOnceForWebhooksThatSelectThem(t *testing.T) {
 	}, f.eventTypes(all.ID))
 	require.Equal(t, []string{hooks.AlertFiring, hooks.EdgeDeleted, hooks.NodeCreated}, f.eventTypes(filtered.ID))
 	require.Equal(t, []string{hooks.NodeCreated, hooks.NodeCreated}, f.eventTypes(nodes.ID))
+	require.Equal(t, []string{
+		hooks.AlertFiring, hooks.AlertFiring, hooks.AlertResolved, hooks.EdgeDeleted, hooks.NodeCreated,
+	}, f.eventTypes(single.ID), "the filter does not apply to alerts")
 	require.Empty(t, f.eventTypes(disabled.ID))
 
 	stranger := pgtest.Workspace(t, f.db, "live").ID
@@ -119,7 +129,7 @@ func TestEventsAreQueuedOnceForWebhooksThatSelectThem(t *testing.T) {
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 
 	claims := f.claim(hooks.Claims{Max: 100, PerWebhook: 100})
-	require.Len(t, claims, 12)
+	require.Len(t, claims, 17)
 	for _, c := range claims {
 		if c.EventID == firing.ID {
 			var body map[string]any
@@ -194,6 +204,73 @@ func (f *fixture) advance(b *hooks.Behind, next hooks.Position, events int) int 
 	return moved
 }
 
+// payloads returns the data of the events of a type for a webhook.
+func (f *fixture) payloads(webhook uuid.UUID, eventType string) (data []map[string]any) {
+	f.Helper()
+	rows, err := f.db.Pool().Query(f.Context(), `SELECT payload FROM webhook_deliveries
+		WHERE webhook_id = $1 AND event_type = $2 ORDER BY id`, webhook, eventType)
+	require.NoError(f, err)
+	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(f, err)
+	for _, text := range texts {
+		var body struct{ Data map[string]any }
+		require.NoError(f, json.Unmarshal([]byte(text), &body))
+		data = append(data, body.Data)
+	}
+	return data
+}
+
+func TestEventsOfKeysAreForTheirWorkspaces(t *testing.T) {
+	f := newFixture(t)
+	w := f.create("w", []string{hooks.KeyCreated, hooks.KeyRevoked}, hooks.Filters{})
+	other := pgtest.Workspace(t, f.db, "live").ID
+	newKey := func(name string, workspaces ...uuid.UUID) access.Key {
+		key, err := f.db.CreateKey(t.Context(), access.NewKey{
+			Hash: sha256.Sum256([]byte(name)), Display: "lg_live_" + name, Name: name, Mode: "live", Scopes: []string{"admin"},
+			Workspaces: workspaces, CreatedBy: "test",
+		})
+		require.NoError(t, err)
+		return key
+	}
+	newKey("a", other)
+	key := newKey("b", other, f.workspace)
+	successor, err := f.db.RollKey(t.Context(), key.ID, sha256.Sum256([]byte("c")), "lg_live_c", "test", time.Hour)
+	require.NoError(t, err)
+	for range 2 { // the second time changes nothing
+		_, err = f.db.RevokeKey(t.Context(), key.ID)
+		require.NoError(t, err)
+	}
+	created, revoked := f.payloads(w.ID, hooks.KeyCreated), f.payloads(w.ID, hooks.KeyRevoked)
+	require.Len(t, created, 2)
+	require.Len(t, revoked, 1)
+	require.Equal(t, key.ID.String(), created[0]["key"].(map[string]any)["id"])
+	require.Equal(t, key.ID.String(), created[1]["key"].(map[string]any)["rolledFrom"])
+	require.Equal(t, successor.ID.String(), created[1]["key"].(map[string]any)["id"])
+	require.NotNil(t, revoked[0]["key"].(map[string]any)["revokedAt"])
+	require.NotContains(t, fmt.Sprint(created, revoked), other.String(), "of other workspaces nothing is sent")
+}
+
+func TestDeadRecordsAreOneEventForEachWorkspace(t *testing.T) {
+	f := newFixture(t)
+	w := f.create("w", []string{hooks.PointsDead}, hooks.Filters{})
+	var records []hooks.DeadRecord
+	for i := range 250 {
+		records = append(records, hooks.DeadRecord{
+			Workspace: f.workspace, Partition: 3, Offset: int64(i), RequestID: fmt.Sprint("req_", i),
+		}, hooks.DeadRecord{Workspace: uuid.New(), Partition: 3, Offset: int64(1000 + i)})
+	}
+	for range 2 {
+		require.NoError(t, f.db.QueueDeadRecords(t.Context(), hooks.PointsDead, records))
+	}
+	require.NoError(t, f.db.QueueDeadRecords(t.Context(), hooks.CommandsDead, records))
+	data := f.payloads(w.ID, hooks.PointsDead)
+	require.Len(t, data, 1)
+	require.EqualValues(t, 250, data[0]["records"])
+	require.Len(t, data[0]["requestIds"], 100)
+	require.NoError(t, f.db.QueueDeadRecords(t.Context(), hooks.PointsDead, records[:2]))
+	require.Len(t, f.payloads(w.ID, hooks.PointsDead), 2)
+}
+
 func TestAWebhookMovesOnceFromEachPosition(t *testing.T) {
 	f := newFixture(t)
 	head := func(sequence int64) {
@@ -233,7 +310,9 @@ func TestAWebhookMovesOnceFromEachPosition(t *testing.T) {
 }
 
 func graphEventsOnly() []string {
-	return slices.DeleteFunc(hooks.EventTypes(), func(event string) bool { return strings.HasPrefix(event, "alert.") })
+	return slices.DeleteFunc(hooks.EventTypes(), func(event string) bool {
+		return !strings.HasPrefix(event, "node.") && !strings.HasPrefix(event, "edge.")
+	})
 }
 
 func TestAWorkspaceHasFewWebhooks(t *testing.T) {

@@ -23,7 +23,11 @@ const (
 	EdgeCreated   = "edge.created"
 	EdgeUpdated   = "edge.updated"
 	EdgeDeleted   = "edge.deleted"
-	Test          = "webhook.test" // sent on request; nothing subscribes to it
+	KeyCreated    = "key.created"
+	KeyRevoked    = "key.revoked"
+	PointsDead    = "points.dead"   // records of points that cannot be stored
+	CommandsDead  = "commands.dead" // commands that cannot be decided
+	Test          = "webhook.test"  // sent on request; nothing subscribes to it
 )
 
 // graphEvents are the types of events of graphs.
@@ -31,7 +35,7 @@ var graphEvents = []string{NodeCreated, NodeUpdated, NodeDeleted, EdgeCreated, E
 
 // EventTypes returns the types of events to which a webhook can be subscribed.
 func EventTypes() []string {
-	return append([]string{AlertFiring, AlertResolved}, graphEvents...)
+	return append([]string{AlertFiring, AlertResolved, KeyCreated, KeyRevoked, PointsDead, CommandsDead}, graphEvents...)
 }
 
 // Limits of the queue.
@@ -53,10 +57,11 @@ type Event struct {
 	Type string
 	Time time.Time
 	Data any // encoded as JSON
-	// What filters apply to: the labels of an alert, the type of a node, the type of an edge.
+	// What filters apply to: the labels of an alert, the type of a node, the type of an edge, the nodes of a change.
 	Labels       map[string]string
 	EntityType   string
 	RelationType string
+	Nodes        []uuid.UUID // the node; the ends of an edge
 }
 
 // body is the JSON form of an event.
@@ -177,11 +182,16 @@ func (w *Webhook) selects(e *Event) bool {
 		}
 		return true
 	case NodeCreated, NodeUpdated, NodeDeleted:
-		return len(w.EntityTypes) == 0 || slices.Contains(w.EntityTypes, e.EntityType)
+		return (len(w.EntityTypes) == 0 || slices.Contains(w.EntityTypes, e.EntityType)) && w.selectsNodes(e)
 	case EdgeCreated, EdgeUpdated, EdgeDeleted:
-		return len(w.RelationTypes) == 0 || slices.Contains(w.RelationTypes, e.RelationType)
+		return (len(w.RelationTypes) == 0 || slices.Contains(w.RelationTypes, e.RelationType)) && w.selectsNodes(e)
 	}
-	return false
+	return true
+}
+
+func (w *Webhook) selectsNodes(e *Event) bool {
+	return len(w.NodeIDs) == 0 ||
+		slices.ContainsFunc(e.Nodes, func(id uuid.UUID) bool { return slices.Contains(w.NodeIDs, id) })
 }
 
 // enqueue queues deliveries of events for a webhook, which is locked.

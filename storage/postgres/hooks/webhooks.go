@@ -47,14 +47,15 @@ type Filters struct {
 	Labels        map[string]string // of alerts: each must have this value
 	EntityTypes   []string          // of nodes
 	RelationTypes []string          // of edges
+	NodeIDs       []uuid.UUID       // of nodes, and of edges that begin or end at one of them
 }
 
-const webhookColumns = `id, workspace_id, name, url, events, labels, entity_types, relation_types, enabled,
-	disabled_reason, dropped, created_at, updated_at`
+const webhookColumns = `id, workspace_id, name, url, events, labels, entity_types, relation_types, node_ids,
+	enabled, disabled_reason, dropped, created_at, updated_at`
 
 func scanWebhook(row pgx.CollectableRow) (w Webhook, err error) {
 	err = row.Scan(&w.ID, &w.Workspace, &w.Name, &w.URL, &w.Events, &w.Labels, &w.EntityTypes, &w.RelationTypes,
-		&w.Enabled, &w.DisabledReason, &w.Dropped, &w.CreatedAt, &w.UpdatedAt)
+		&w.NodeIDs, &w.Enabled, &w.DisabledReason, &w.Dropped, &w.CreatedAt, &w.UpdatedAt)
 	w.CreatedAt, w.UpdatedAt = w.CreatedAt.UTC(), w.UpdatedAt.UTC()
 	return w, err
 }
@@ -108,10 +109,10 @@ func (db *Store) CreateWebhook(ctx context.Context, w *Webhook) (created Webhook
 			return fault.Newf(fault.Invalid, "A workspace may have at most %d webhooks", MaxWebhooks).With("limit", MaxWebhooks)
 		}
 		created, err = collectWebhook(tx.Query(ctx, `INSERT INTO webhooks
-			(id, workspace_id, name, url, events, labels, entity_types, relation_types, enabled, secret, sequence)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, `+head("$2")+`) RETURNING `+webhookColumns,
-			id, w.Workspace, w.Name, w.URL, w.Events, notNil(w.Labels), texts(w.EntityTypes), texts(w.RelationTypes),
-			w.Enabled, secret))
+			(id, workspace_id, name, url, events, labels, entity_types, relation_types, node_ids, enabled, secret, sequence)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, `+head("$2")+`) RETURNING `+webhookColumns,
+			id, w.Workspace, w.Name, w.URL, w.Events, notNil(w.Labels), list(w.EntityTypes), list(w.RelationTypes),
+			list(w.NodeIDs), w.Enabled, secret))
 		if err != nil {
 			return fmt.Errorf("storing a webhook: %w", err)
 		}
@@ -127,7 +128,8 @@ func notNil(labels map[string]string) map[string]string {
 	return labels
 }
 
-func texts(list []string) []string { return append([]string{}, list...) }
+// list returns a list that is stored as an array, also if it is empty.
+func list[T any](values []T) []T { return append([]T{}, values...) }
 
 // Webhooks returns the webhooks of a workspace in the order of their names.
 func (db *Store) Webhooks(ctx context.Context, workspace uuid.UUID) ([]Webhook, error) {
@@ -176,12 +178,12 @@ func (db *Store) UpdateWebhook(
 		}
 		restart := w.Enabled && w.followsGraph() && !followed
 		updated, err = collectWebhook(tx.Query(ctx, `UPDATE webhooks SET name = $3, url = $4, events = $5, labels = $6,
-			entity_types = $7, relation_types = $8, enabled = $9,
+			entity_types = $7, relation_types = $8, node_ids = $11, enabled = $9,
 			disabled_reason = CASE WHEN $9 THEN NULL ELSE disabled_reason END, updated_at = now(),
 			sequence = CASE WHEN $10 THEN `+head("$1")+` ELSE sequence END,
 			further_events = CASE WHEN $10 THEN 0 ELSE further_events END
 			WHERE workspace_id = $1 AND id = $2 RETURNING `+webhookColumns, workspace, id, w.Name, w.URL, w.Events,
-			notNil(w.Labels), texts(w.EntityTypes), texts(w.RelationTypes), w.Enabled, restart))
+			notNil(w.Labels), list(w.EntityTypes), list(w.RelationTypes), w.Enabled, restart, list(w.NodeIDs)))
 		if err != nil {
 			return fmt.Errorf("storing a webhook: %w", err)
 		}

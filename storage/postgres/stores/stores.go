@@ -64,9 +64,11 @@ func Open(ctx context.Context, url string, maxConns int32, opts ...postgres.Opti
 
 // FromDB returns all stores on an open database.
 func FromDB(db *postgres.DB) *DB {
-	return &DB{
+	stores := &DB{
 		DB: db, Access: access.New(db), Registry: registry.New(db), GraphRead: graphread.New(db),
 		Graph: graphstore.New(db), Texts: textindex.New(db), Links: linkstore.New(db), Jobs: jobs.New(db),
 		Alerting: alerting.New(db), Hooks: hooks.New(db),
 	}
+	stores.OnKeyChange(stores.KeyChanged)
+	return stores
 }

@@ -86,6 +86,7 @@ type WebhooksCreateCmd struct {
 	Label        map[string]string `help:"Only alerts with this label; repeat it for several." placeholder:"NAME=VALUE"`
 	EntityType   []string          `help:"Only nodes of this type; repeat it for several." placeholder:"TYPE"`
 	RelationType []string          `help:"Only edges of this type; repeat it for several." placeholder:"TYPE"`
+	Node         []uuid.UUID       `help:"Only this node and its edges; repeat it for several." placeholder:"ID"`
 }
 
 // Run creates the webhook.
@@ -99,6 +100,9 @@ func (c *WebhooksCreateCmd) Run(ctx context.Context, out *output.Writer) error {
 	}
 	if len(c.RelationType) > 0 {
 		body["relationTypes"] = c.RelationType
+	}
+	if len(c.Node) > 0 {
+		body["nodeIds"] = c.Node
 	}
 	return c.withWebhookRoutes(ctx, func(v *session) error {
 		got, err := v.post(ctx, webhooksPath, body)

@@ -169,7 +169,7 @@ function WebhookDetails({
           </Notice>
         )}
         {webhook.dropped > 0 && (
-          <Notice tone="warn" title={`${plural(webhook.dropped, 'alert was', 'alerts were')} not queued`}>
+          <Notice tone="warn" title={`${plural(webhook.dropped, 'event was', 'events were')} not queued`}>
             <p>Too many deliveries were pending.</p>
           </Notice>
         )}
