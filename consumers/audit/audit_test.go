@@ -45,7 +45,7 @@ func newFixture(t *testing.T) *fixture {
 	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{
 		Partitions: 1, CommandsPartitions: 2, Replication: -1, RetentionBytes: 64 << 20,
 	}))
-	store, err := clickhouse.Open(t.Context(), testenv.ClickHouse(t))
+	store, err := clickhouse.Open(t.Context(), testenv.MigratedClickHouse(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	require.NoError(t, store.Migrate(t.Context()))

@@ -50,7 +50,7 @@ func newFixture(tb testing.TB) *fixture {
 	tb.Helper()
 	ctx := context.Background()
 	w := &fixture{
-		tb: tb, broker: testenv.NewKFake(tb), clickhouseURL: testenv.ClickHouse(tb), redisURL: testenv.Redis(tb),
+		tb: tb, broker: testenv.NewKFake(tb), clickhouseURL: testenv.MigratedClickHouse(tb), redisURL: testenv.Redis(tb),
 		postgresURL: testenv.MigratedPostgres(tb),
 		logger:      slog.New(slog.NewTextHandler(io.Discard, nil)), now: now,
 	}

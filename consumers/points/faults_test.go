@@ -283,7 +283,7 @@ func TestStoppingWithAnUnavailableStoreEndsInTimeAndLosesNothing(t *testing.T) {
 
 func TestTheConsumerWaitsForAnUnavailableRegistry(t *testing.T) {
 	server := testenv.StoppablePostgres(t)
-	w := newFixtureOn(t, testenv.NewKFake(t), testenv.ClickHouse(t), server.Address())
+	w := newFixtureOn(t, testenv.NewKFake(t), testenv.MigratedClickHouse(t), server.Address())
 	s := w.numberSeries(uuid.New(), "m")
 	c := w.consume()
 	w.produce(w.numberMessages(s, times(0), []float64{0}))

@@ -53,7 +53,7 @@ type fixture struct {
 // newFixture creates a fixture on a broker, with a new store and a new registry.
 func newFixture(tb testing.TB, broker *testenv.Broker) *fixture {
 	tb.Helper()
-	return newFixtureOn(tb, broker, testenv.ClickHouse(tb), testenv.MigratedPostgres(tb))
+	return newFixtureOn(tb, broker, testenv.MigratedClickHouse(tb), testenv.MigratedPostgres(tb))
 }
 
 func newFixtureOn(tb testing.TB, broker *testenv.Broker, store, registry string) *fixture {

@@ -108,7 +108,7 @@ func (w *fixture) insertPoints(hoursAgo int64, version uint64) {
 }
 
 func TestOneWorkerComputesAndAnotherTakesOver(t *testing.T) {
-	w := newFixture(t, testenv.ClickHouse(t))
+	w := newFixture(t, testenv.MigratedClickHouse(t))
 	w.insertPoints(3, 1)
 	workers := []*worker{w.startWorker(), w.startWorker()}
 	points := func(i int) float64 { return workers[i].value(t, "livegraph_rollups_points_total", "") }

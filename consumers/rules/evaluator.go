@@ -32,6 +32,9 @@ const (
 
 const (
 	stateInterval = 2 * time.Second // between two writes of the state
+	// concurrentRules is the maximum number of rules of a workspace that are evaluated at the same time, beside one of
+	// each group. Rules that read what others of their group record wait for these.
+	concurrentRules = 4
 	// maxSeries is the maximum number of series that a recording rule records, and maxTemplateSeries that of a query
 	// in a template.
 	maxSeries         = 10_000
@@ -91,6 +94,7 @@ func (e *evaluator) managerOptions(ctx context.Context) *rules.ManagerOptions {
 		QueryFunc: e.query, NotifyFunc: e.sender.notify,
 		Appendable: appendable{e}, Queryable: queryable{e},
 		OutageTolerance: outageTolerance, ForGracePeriod: forGracePeriod, ResendDelay: resendDelay,
+		ConcurrentEvalsEnabled: true, MaxConcurrentEvals: concurrentRules,
 		GroupLoader: &e.files, DefaultRuleQueryOffset: func() time.Duration { return e.QueryOffset },
 	}
 }

@@ -28,7 +28,7 @@ type Store struct {
 // New creates an empty Store.
 func New(tb testing.TB) *Store {
 	tb.Helper()
-	address, err := url.Parse(testenv.ClickHouse(tb))
+	address, err := url.Parse(testenv.MigratedClickHouse(tb))
 	require.NoError(tb, err)
 	db, err := clickhouse.Open(context.Background(), address.String())
 	require.NoError(tb, err)

@@ -35,7 +35,7 @@ type Audit struct {
 func (a *Audit) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	var err error
-	a.ClickHouseURL = testenv.ClickHouse(t)
+	a.ClickHouseURL = testenv.MigratedClickHouse(t)
 	a.Records, err = clickhouse.Open(t.Context(), a.ClickHouseURL)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = a.Records.Close() })

@@ -43,7 +43,7 @@ type LiveData struct {
 func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	if l.Points == nil {
-		store, err := clickhouse.Open(t.Context(), testenv.ClickHouse(t))
+		store, err := clickhouse.Open(t.Context(), testenv.MigratedClickHouse(t))
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = store.Close() })
 		require.NoError(t, store.Migrate(t.Context()))

@@ -33,7 +33,7 @@ type Pipeline struct {
 func (d *Pipeline) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	var err error
-	d.ClickHouseURL = testenv.ClickHouse(t)
+	d.ClickHouseURL = testenv.MigratedClickHouse(t)
 	d.Points, err = clickhouse.Open(t.Context(), d.ClickHouseURL)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Points.Close() })

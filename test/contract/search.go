@@ -80,7 +80,7 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	}
 	if !g.WithoutIndexes {
 		if g.Points == nil {
-			g.Points, err = clickhouse.Open(t.Context(), testenv.ClickHouse(t))
+			g.Points, err = clickhouse.Open(t.Context(), testenv.MigratedClickHouse(t))
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = g.Points.Close() })
 			require.NoError(t, g.Points.Migrate(t.Context()))

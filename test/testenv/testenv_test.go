@@ -2,6 +2,8 @@ package testenv_test
 
 import (
 	"context"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	chstore "github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -83,4 +86,27 @@ func TestKafkaKeepsRecordsAndItsAddressOverARestart(t *testing.T) {
 	fetches := client.PollFetches(ctx)
 	require.NoError(t, fetches.Err())
 	require.Equal(t, "one", string(fetches.Records()[0].Value))
+}
+
+// TestAMigratedClickHouseHasWhatTheMigrationsCreate compares a copy of the template with a database that was migrated.
+func TestAMigratedClickHouseHasWhatTheMigrationsCreate(t *testing.T) {
+	testenv.RequireEngines(t)
+	tables := func(address string) string {
+		u, err := url.Parse(address)
+		require.NoError(t, err)
+		listed := testenv.QueryClickHouse(t, address, `SELECT name, engine, create_table_query FROM system.tables
+			WHERE database = currentDatabase() ORDER BY name`)
+		versions := testenv.QueryClickHouse(t, address, `SELECT version_id, is_applied FROM goose_db_version ORDER BY 1, 2`)
+		return strings.ReplaceAll(listed+versions, strings.TrimPrefix(u.Path, "/")+".", "")
+	}
+	migrated := testenv.ClickHouse(t)
+	db, err := chstore.Open(t.Context(), migrated)
+	require.NoError(t, err)
+	require.NoError(t, db.Migrate(t.Context()))
+	require.NoError(t, db.Close())
+	want := tables(migrated)
+	require.Contains(t, want, "points")
+	for range 2 {
+		require.Equal(t, want, tables(testenv.MigratedClickHouse(t)))
+	}
 }

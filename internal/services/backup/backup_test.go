@@ -40,7 +40,7 @@ type installation struct {
 // newInstallation returns an installation with empty stores.
 func newInstallation(t *testing.T, k *testenv.Broker) *installation {
 	t.Helper()
-	s := &installation{t: t, points: testenv.ClickHouse(t)}
+	s := &installation{t: t, points: testenv.MigratedClickHouse(t)}
 	var err error
 	s.Postgres, err = stores.Open(t.Context(), testenv.MigratedPostgres(t), 4)
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 // a workspace in 24 hours. Another workspace has as many.
 func BenchmarkAuditReads(b *testing.B) {
 	const perWorkspace, inserts = 1_000_000, 20
-	store, err := clickhouse.Open(b.Context(), testenv.ClickHouse(b))
+	store, err := clickhouse.Open(b.Context(), testenv.MigratedClickHouse(b))
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = store.Close() })
 	require.NoError(b, store.Migrate(b.Context()))
