@@ -29,7 +29,8 @@ func newFixtureWithDeadLetters(t *testing.T, broker *testenv.Broker) (*fixture, 
 	require.NoError(t, err)
 	w.workspace = created.ID
 	w.webhook, _, err = w.registry.CreateWebhook(t.Context(), &hooks.Webhook{
-		Workspace: w.workspace, Name: "w", URL: "https://hooks.example.com", Events: []string{hooks.PointsDead}, Enabled: true,
+		Workspace: w.workspace, Name: "w", URL: "https://hooks.example.com", Events: []string{hooks.PointsDead},
+		Enabled: true,
 	})
 	require.NoError(t, err)
 	w.query("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")

@@ -222,7 +222,7 @@ func TestChangesOfAGraphAreEventsForWebhooksThatSelectThem(t *testing.T) {
 	for _, body := range f.queued(feeds, 3) {
 		require.Equal(t, fed.ID.String(), body.Data.Edge.ID)
 	}
-	require.Equal(t, append(typesOf(bodies[:1]), typesOf(bodies[2:])...), typesOf(f.queued(ofPump, 9)), "not the other node")
+	require.Equal(t, append(typesOf(bodies[:1]), typesOf(bodies[2:])...), typesOf(f.queued(ofPump, 9)), "not Smith")
 	require.Empty(t, f.deliveries(alerts))
 
 	// What happens while nobody follows is queued afterwards, by two at once, and nothing is queued twice.
