@@ -3,9 +3,11 @@ package consumers
 import (
 	"context"
 
+	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres/hooks"
 )
 
 // completeBatch writes the dead letters of a stored batch and calls Handler.Advance. It fails only
@@ -110,4 +112,19 @@ func (l *Loop) writeDeadLetters(ctx context.Context, deadLetters []kafka.DeadLet
 		)
 	}
 	return nil
+}
+
+// DeadRecords returns the dead letters as records of workspaces. It leaves out those whose workspace is not known.
+func DeadRecords(
+	deadLetters []kafka.DeadLetter, workspaceOf func(*kgo.Record) (uuid.UUID, error),
+) (dead []hooks.DeadRecord) {
+	for _, l := range deadLetters {
+		if workspace, err := workspaceOf(l.Record); err == nil {
+			dead = append(dead, hooks.DeadRecord{
+				Workspace: workspace, Partition: l.Record.Partition, Offset: l.Record.Offset,
+				RequestID: string(kafka.Header(l.Record, kafka.HeaderRequestID)),
+			})
+		}
+	}
+	return dead
 }

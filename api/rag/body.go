@@ -216,12 +216,7 @@ func relationTypes(c *request.Check, types []string) []string {
 
 // startNodes parses the ids of the start nodes and removes duplicates. Unknown ids are not an error.
 func startNodes(c *request.Check, texts []string) (ids []uuid.UUID) {
-	if len(texts) > maxStarts {
-		c.Fail("nodeIds", fmt.Sprintf("must be at most %d", maxStarts))
-		return nil
-	}
-	for i, text := range texts {
-		id := c.UUID(fmt.Sprintf("nodeIds[%d]", i), text)
+	for _, id := range c.UUIDs("nodeIds", texts, maxStarts) {
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}

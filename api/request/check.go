@@ -95,6 +95,19 @@ func (c *Check) UUID(field, value string) uuid.UUID {
 	return id
 }
 
+// UUIDs parses a list of at most limit ids.
+func (c *Check) UUIDs(field string, values []string, limit int) []uuid.UUID {
+	if len(values) > limit {
+		c.Fail(field, fmt.Sprintf("must be at most %d", limit))
+		return nil
+	}
+	ids := make([]uuid.UUID, len(values))
+	for i, value := range values {
+		ids[i] = c.UUID(fmt.Sprintf("%s[%d]", field, i), value)
+	}
+	return ids
+}
+
 // ParseUUID parses a UUID in its canonical form, 8-4-4-4-12 hexadecimal digits in
 // upper or lower case.
 func ParseUUID(text string) (uuid.UUID, bool) {

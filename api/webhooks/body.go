@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/google/uuid"
-
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/storage/postgres/hooks"
@@ -47,24 +45,8 @@ func (b *newWebhook) webhook(checkURL func(string) error) (hooks.Webhook, error)
 		Name: *b.Name, URL: *b.URL, Events: b.Events, Enabled: b.Enabled == nil || *b.Enabled,
 		Filters: hooks.Filters{Labels: b.Labels, EntityTypes: b.EntityTypes, RelationTypes: b.RelationTypes},
 	}
-	w.NodeIDs = nodeIDs(&c, b.NodeIDs)
-	if err := c.Err(); err != nil {
-		return w, err
-	}
-	return w, check(&w, checkURL)
-}
-
-// nodeIDs parses the list of nodes.
-func nodeIDs(c *request.Check, texts []string) []uuid.UUID {
-	if len(texts) > maxNodes {
-		c.Fail("nodeIds", fmt.Sprintf("must be at most %d", maxNodes))
-		return nil
-	}
-	ids := make([]uuid.UUID, len(texts))
-	for i, text := range texts {
-		ids[i] = c.UUID(fmt.Sprintf("nodeIds[%d]", i), text)
-	}
-	return ids
+	w.NodeIDs = c.UUIDs("nodeIds", b.NodeIDs, maxNodes)
+	return w, check(&c, &w, checkURL)
 }
 
 // webhookPatch is the body of PATCH webhooks: a merge patch (RFC 7396).
@@ -106,22 +88,18 @@ func (p *webhookPatch) apply(w *hooks.Webhook, checkURL func(string) error) erro
 	if p.RelationTypes.Set {
 		w.RelationTypes = p.RelationTypes.Value
 	}
+	var c request.Check
 	if p.NodeIDs.Set {
-		var c request.Check
-		w.NodeIDs = nodeIDs(&c, p.NodeIDs.Value)
-		if err := c.Err(); err != nil {
-			return err
-		}
+		w.NodeIDs = c.UUIDs("nodeIds", p.NodeIDs.Value, maxNodes)
 	}
 	if p.Enabled != nil {
 		w.Enabled = *p.Enabled
 	}
-	return check(w, checkURL)
+	return check(&c, w, checkURL)
 }
 
 // check checks a webhook as it would be stored, and removes repetitions.
-func check(w *hooks.Webhook, checkURL func(string) error) error {
-	var c request.Check
+func check(c *request.Check, w *hooks.Webhook, checkURL func(string) error) error {
 	c.Text("name", w.Name, 1, maxName)
 	c.Text("url", w.URL, 1, maxURL)
 	if err := checkURL(w.URL); err != nil {
@@ -130,8 +108,8 @@ func check(w *hooks.Webhook, checkURL func(string) error) error {
 	if len(w.Events) == 0 {
 		c.Fail("events", "must not be empty")
 	}
-	checkTypes(&c, "events", w.Events, hooks.EventTypes())
-	checkTypes(&c, "entityTypes", w.EntityTypes, graph.EntityTypes())
+	checkTypes(c, "events", w.Events, hooks.EventTypes())
+	checkTypes(c, "entityTypes", w.EntityTypes, graph.EntityTypes())
 	if len(w.RelationTypes) > maxRelationTypes {
 		c.Fail("relationTypes", fmt.Sprintf("must be at most %d", maxRelationTypes))
 	}

@@ -48,7 +48,6 @@ func newFixture(t *testing.T) *fixture {
 	store, err := clickhouse.Open(t.Context(), testenv.MigratedClickHouse(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
-	require.NoError(t, store.Migrate(t.Context()))
 	registry, err := stores.Open(t.Context(), testenv.MigratedPostgres(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(registry.Close)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
@@ -122,7 +123,8 @@ func (c *decider) writeDeadLetters(ctx context.Context, records []*record) error
 	if len(deadLetters) == 0 {
 		return nil
 	}
-	if err := c.queueDeadLetters(ctx, deadLetters); err != nil {
+	dead := consumers.DeadRecords(deadLetters, func(r *kgo.Record) (uuid.UUID, error) { return uuid.FromBytes(r.Key) })
+	if err := c.deps.Graph.QueueDeadRecords(ctx, hooks.CommandsDead, dead); err != nil {
 		return err
 	}
 	if err := c.deps.Log.ProduceDeadLetters(ctx, deadLetters); err != nil {
@@ -133,20 +135,6 @@ func (c *decider) writeDeadLetters(ctx context.Context, records []*record) error
 	}
 	c.loop.Metrics().DeadLetters.Add(int64(len(deadLetters)))
 	return nil
-}
-
-// queueDeadLetters queues events of dead letters for webhooks.
-func (c *decider) queueDeadLetters(ctx context.Context, deadLetters []kafka.DeadLetter) error {
-	var dead []hooks.DeadRecord
-	for _, l := range deadLetters {
-		if workspace, err := uuid.FromBytes(l.Record.Key); err == nil {
-			dead = append(dead, hooks.DeadRecord{
-				Workspace: workspace, Partition: l.Record.Partition, Offset: l.Record.Offset,
-				RequestID: string(kafka.Header(l.Record, kafka.HeaderRequestID)),
-			})
-		}
-	}
-	return c.deps.Graph.QueueDeadRecords(ctx, hooks.CommandsDead, dead)
 }
 
 // isDecided reports whether a record was decided or set aside before.

@@ -181,11 +181,13 @@ func (f *fixture) record(r *graphrecord.Request) kafka.Record {
 // may not answer for a second. A request that is in the log twice is decided once.
 func (f *fixture) produce(r *graphrecord.Request) {
 	f.tb.Helper()
-	record, until := f.record(r), time.Now().Add(waitTimeout)
+	record := f.record(r)
 	err := f.log.ProduceCommand(context.Background(), record)
-	for fault.Is(err, fault.Unavailable) && time.Now().Before(until) {
-		time.Sleep(50 * time.Millisecond)
-		err = f.log.ProduceCommand(context.Background(), record)
+	if fault.Is(err, fault.Unavailable) {
+		f.eventually("the log is available again", func() bool {
+			err = f.log.ProduceCommand(context.Background(), record)
+			return !fault.Is(err, fault.Unavailable)
+		})
 	}
 	require.NoError(f.tb, err)
 }

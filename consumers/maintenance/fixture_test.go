@@ -64,7 +64,6 @@ func newFixture(tb testing.TB) *fixture {
 	w.points, err = clickhouse.Open(ctx, w.clickhouseURL)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = w.points.Close() })
-	require.NoError(tb, w.points.Migrate(ctx))
 	w.redis, err = redis.Open(ctx, redis.Options{URL: w.redisURL})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = w.redis.Close() })

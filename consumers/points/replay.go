@@ -91,15 +91,10 @@ func (h handler) noteDeadLetters(ctx context.Context, deadLetters []kafka.DeadLe
 	if err := h.deps.Registry.AddDeadRecords(ctx, id, positions); err != nil {
 		return err
 	}
-	var dead []hooks.DeadRecord
-	for _, l := range deadLetters {
+	dead := consumers.DeadRecords(deadLetters, func(r *kgo.Record) (uuid.UUID, error) {
 		var rec pointblock.Record
-		if pointblock.Decode(l.Record.Value, &rec) == nil { // otherwise nobody knows whose it is
-			dead = append(dead, hooks.DeadRecord{
-				Workspace: rec.Workspace, Partition: l.Record.Partition, Offset: l.Record.Offset,
-				RequestID: string(kafka.Header(l.Record, kafka.HeaderRequestID)),
-			})
-		}
-	}
+		err := pointblock.Decode(r.Value, &rec)
+		return rec.Workspace, err
+	})
 	return h.deps.Registry.QueueDeadRecords(ctx, hooks.PointsDead, dead)
 }

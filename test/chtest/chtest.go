@@ -33,7 +33,6 @@ func New(tb testing.TB) *Store {
 	db, err := clickhouse.Open(context.Background(), address.String())
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = db.Close() })
-	require.NoError(tb, db.Migrate(context.Background()))
 	return &Store{DB: db, Reader: timeseries.New(db), URL: address}
 }
 

@@ -39,7 +39,6 @@ func (a *Audit) Group(t testing.TB, s *Server) []route.Route {
 	a.Records, err = clickhouse.Open(t.Context(), a.ClickHouseURL)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = a.Records.Close() })
-	require.NoError(t, a.Records.Migrate(t.Context()))
 	if a.MaxSpoolBytes == 0 {
 		a.MaxSpoolBytes = 1 << 30
 	}

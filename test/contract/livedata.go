@@ -46,7 +46,6 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 		store, err := clickhouse.Open(t.Context(), testenv.MigratedClickHouse(t))
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = store.Close() })
-		require.NoError(t, store.Migrate(t.Context()))
 		l.Points = store
 	}
 	if l.Log == nil {

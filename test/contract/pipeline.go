@@ -37,7 +37,6 @@ func (d *Pipeline) Group(t testing.TB, s *Server) []route.Route {
 	d.Points, err = clickhouse.Open(t.Context(), d.ClickHouseURL)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Points.Close() })
-	require.NoError(t, d.Points.Migrate(t.Context()))
 	const group = "desk-points"
 	d.Kafka = testenv.NewKFake(t)
 	d.Log, err = kafka.Open(t.Context(), kafka.Options{

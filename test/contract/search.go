@@ -83,7 +83,6 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 			g.Points, err = clickhouse.Open(t.Context(), testenv.MigratedClickHouse(t))
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = g.Points.Close() })
-			require.NoError(t, g.Points.Migrate(t.Context()))
 		}
 		deps.Points = timeseries.New(g.Points)
 		g.index(t, s, vectors)

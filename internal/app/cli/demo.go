@@ -17,7 +17,8 @@ import (
 type DemoCmd struct {
 	target.Target
 	demo.Options `embed:""`
-	Workspace    *uuid.UUID `help:"Workspace to fill; default: that of first-run.json." env:"LIVEGRAPH_WORKSPACE_ID" placeholder:"ID"`
+
+	Workspace *uuid.UUID `help:"Workspace to fill; default: that of first-run.json." env:"LIVEGRAPH_WORKSPACE_ID" placeholder:"ID"`
 }
 
 // Validate checks what tags cannot express.

@@ -2698,7 +2698,7 @@ export interface components {
             enabled: boolean;
             /** @description Why the service disabled the webhook; null: it did not. */
             disabledReason: string | null;
-            /** @description How many events were not queued, because 10,000 deliveries were pending. Changes of the graph wait instead. */
+            /** @description How many events were not queued, because 10,000 deliveries were pending (changes of the graph wait instead) or the body was larger than 256 KiB. */
             dropped: number;
             createdAt: components["schemas"]["Timestamp"];
             updatedAt: components["schemas"]["Timestamp"];
@@ -2716,7 +2716,7 @@ export interface components {
             enabled: boolean;
             /** @description Why the service disabled the webhook; null: it did not. */
             disabledReason: string | null;
-            /** @description How many events were not queued, because 10,000 deliveries were pending. Changes of the graph wait instead. */
+            /** @description How many events were not queued, because 10,000 deliveries were pending (changes of the graph wait instead) or the body was larger than 256 KiB. */
             dropped: number;
             createdAt: components["schemas"]["Timestamp"];
             updatedAt: components["schemas"]["Timestamp"];

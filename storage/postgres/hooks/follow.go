@@ -3,7 +3,6 @@ package hooks
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -29,10 +28,10 @@ type Behind struct {
 
 // Behind returns groups of enabled webhooks for which changes of graphs are not queued yet, and whose queues have room.
 func (db *Store) Behind(ctx context.Context) ([]Behind, error) {
-	rows, err := db.pool.Query(ctx, `SELECT h.workspace_id, h.sequence, h.further_events, g.sequence, array_agg(h.id),
-			string_agg(array_to_string(h.events, ' '), ' ')
+	rows, err := db.pool.Query(ctx, `SELECT h.workspace_id, h.sequence, h.further_events, g.sequence,
+			array_agg(DISTINCT h.id), array_agg(DISTINCT event)
 		FROM webhooks h JOIN graph_heads g ON g.workspace_id = h.workspace_id AND g.sequence > h.sequence
-		JOIN workspaces w ON w.id = h.workspace_id AND w.deleted_at IS NULL
+		JOIN workspaces w ON w.id = h.workspace_id AND w.deleted_at IS NULL, unnest(h.events) event
 		WHERE h.enabled AND h.events && $1 AND (SELECT count(*) FROM (SELECT FROM webhook_deliveries d
 			WHERE d.webhook_id = h.id AND d.state = 'pending' LIMIT $2) p) < $2
 		GROUP BY 1, 2, 3, 4 LIMIT $3`, graphEvents, resumePending, maxGroups)
@@ -40,9 +39,7 @@ func (db *Store) Behind(ctx context.Context) ([]Behind, error) {
 		return nil, postgres.Classify(fmt.Errorf("finding changes that are not queued: %w", err))
 	}
 	groups, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (b Behind, err error) {
-		var types string
-		err = row.Scan(&b.Workspace, &b.Sequence, &b.Events, &b.Head, &b.Webhooks, &types)
-		b.Types = strings.Fields(types)
+		err = row.Scan(&b.Workspace, &b.Sequence, &b.Events, &b.Head, &b.Webhooks, &b.Types)
 		return b, err
 	})
 	return groups, postgres.Classify(err)
@@ -69,8 +66,7 @@ func (db *Store) Advance(
 		var ids []uuid.UUID
 		payloads := newPayloads(b.Workspace)
 		for i := range webhooks {
-			selected := webhooks[i].selection(events)
-			if len(selected) > 0 {
+			if selected := webhooks[i].selection(events); len(selected) > 0 {
 				pending, err := countPending(ctx, tx, webhooks[i].ID)
 				if err != nil {
 					return err
@@ -78,12 +74,12 @@ func (db *Store) Advance(
 				if pending+len(selected) > MaxPendingChanges {
 					continue
 				}
+				added, err := enqueue(ctx, tx, &webhooks[i], pending, selected, payloads)
+				if err != nil {
+					return err
+				}
+				queued.add(added)
 			}
-			added, err := enqueue(ctx, tx, &webhooks[i], selected, payloads)
-			if err != nil {
-				return err
-			}
-			queued.add(added)
 			ids = append(ids, webhooks[i].ID)
 		}
 		moved = len(ids)

@@ -1,7 +1,6 @@
 package hooks_test
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/hooks"
 	"github.com/livegraph/livegraph/test/pgtest"
 )
@@ -176,143 +174,6 @@ func TestTheQueueIsBounded(t *testing.T) {
 	test := event(hooks.Test)
 	_, err = f.db.EnqueueTest(t.Context(), f.workspace, w.ID, &test)
 	require.True(t, fault.Is(err, fault.Conflict), "%v", err)
-}
-
-// behind returns the groups of the workspace.
-func (f *fixture) behind() (groups []hooks.Behind) {
-	f.Helper()
-	all, err := f.db.Behind(f.Context())
-	require.NoError(f, err)
-	for _, b := range all {
-		if b.Workspace == f.workspace {
-			groups = append(groups, b)
-		}
-	}
-	return groups
-}
-
-// advance queues events of nodes for a group, and returns how many webhooks moved.
-func (f *fixture) advance(b *hooks.Behind, next hooks.Position, events int) int {
-	f.Helper()
-	list := make([]hooks.Event, events)
-	for i := range list {
-		list[i] = event(hooks.NodeCreated)
-	}
-	queued, moved, err := f.db.Advance(f.Context(), b, list, next)
-	require.NoError(f, err)
-	require.Zero(f, queued.Dropped)
-	return moved
-}
-
-// payloads returns the data of the events of a type for a webhook.
-func (f *fixture) payloads(webhook uuid.UUID, eventType string) (data []map[string]any) {
-	f.Helper()
-	rows, err := f.db.Pool().Query(f.Context(), `SELECT payload FROM webhook_deliveries
-		WHERE webhook_id = $1 AND event_type = $2 ORDER BY id`, webhook, eventType)
-	require.NoError(f, err)
-	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	require.NoError(f, err)
-	for _, text := range texts {
-		var body struct{ Data map[string]any }
-		require.NoError(f, json.Unmarshal([]byte(text), &body))
-		data = append(data, body.Data)
-	}
-	return data
-}
-
-func TestEventsOfKeysAreForTheirWorkspaces(t *testing.T) {
-	f := newFixture(t)
-	w := f.create("w", []string{hooks.KeyCreated, hooks.KeyRevoked}, hooks.Filters{})
-	other := pgtest.Workspace(t, f.db, "live").ID
-	newKey := func(name string, workspaces ...uuid.UUID) access.Key {
-		key, err := f.db.CreateKey(t.Context(), access.NewKey{
-			Hash: sha256.Sum256([]byte(name)), Display: "lg_live_" + name, Name: name, Mode: "live", Scopes: []string{"admin"},
-			Workspaces: workspaces, CreatedBy: "test",
-		})
-		require.NoError(t, err)
-		return key
-	}
-	newKey("a", other)
-	key := newKey("b", other, f.workspace)
-	successor, err := f.db.RollKey(t.Context(), key.ID, sha256.Sum256([]byte("c")), "lg_live_c", "test", time.Hour)
-	require.NoError(t, err)
-	for range 2 { // the second time changes nothing
-		_, err = f.db.RevokeKey(t.Context(), key.ID)
-		require.NoError(t, err)
-	}
-	created, revoked := f.payloads(w.ID, hooks.KeyCreated), f.payloads(w.ID, hooks.KeyRevoked)
-	require.Len(t, created, 2)
-	require.Len(t, revoked, 1)
-	require.Equal(t, key.ID.String(), created[0]["key"].(map[string]any)["id"])
-	require.Equal(t, key.ID.String(), created[1]["key"].(map[string]any)["rolledFrom"])
-	require.Equal(t, successor.ID.String(), created[1]["key"].(map[string]any)["id"])
-	require.NotNil(t, revoked[0]["key"].(map[string]any)["revokedAt"])
-	require.NotContains(t, fmt.Sprint(created, revoked), other.String(), "of other workspaces nothing is sent")
-}
-
-func TestDeadRecordsAreOneEventForEachWorkspace(t *testing.T) {
-	f := newFixture(t)
-	w := f.create("w", []string{hooks.PointsDead}, hooks.Filters{})
-	var records []hooks.DeadRecord
-	for i := range 250 {
-		records = append(records, hooks.DeadRecord{
-			Workspace: f.workspace, Partition: 3, Offset: int64(i), RequestID: fmt.Sprint("req_", i),
-		}, hooks.DeadRecord{Workspace: uuid.New(), Partition: 3, Offset: int64(1000 + i)})
-	}
-	for range 2 {
-		require.NoError(t, f.db.QueueDeadRecords(t.Context(), hooks.PointsDead, records))
-	}
-	require.NoError(t, f.db.QueueDeadRecords(t.Context(), hooks.CommandsDead, records))
-	data := f.payloads(w.ID, hooks.PointsDead)
-	require.Len(t, data, 1)
-	require.EqualValues(t, 250, data[0]["records"])
-	require.Len(t, data[0]["requestIds"], 100)
-	require.NoError(t, f.db.QueueDeadRecords(t.Context(), hooks.PointsDead, records[:2]))
-	require.Len(t, f.payloads(w.ID, hooks.PointsDead), 2)
-}
-
-func TestAWebhookMovesOnceFromEachPosition(t *testing.T) {
-	f := newFixture(t)
-	head := func(sequence int64) {
-		f.exec(`INSERT INTO graph_heads (workspace_id, sequence) VALUES ($1, $2)
-			ON CONFLICT (workspace_id) DO UPDATE SET sequence = $2`, f.workspace, sequence)
-	}
-	head(5)
-	a, b := f.create("a", []string{hooks.NodeCreated}, hooks.Filters{}), f.create("b", graphEventsOnly(), hooks.Filters{})
-	f.create("alerts", []string{hooks.AlertFiring}, hooks.Filters{})
-	require.Empty(t, f.behind(), "they follow from their creation on")
-	head(9)
-	groups := f.behind()
-	require.Len(t, groups, 1)
-	require.EqualValues(t, 9, groups[0].Head)
-	require.Equal(t, hooks.Position{Sequence: 5}, groups[0].Position)
-	require.ElementsMatch(t, []uuid.UUID{a.ID, b.ID}, groups[0].Webhooks)
-	require.Subset(t, groups[0].Types, graphEventsOnly())
-
-	require.Equal(t, 2, f.advance(&groups[0], hooks.Position{Sequence: 6, Events: 3}, 2))
-	require.Zero(t, f.advance(&groups[0], hooks.Position{Sequence: 7}, 2), "they are not there anymore")
-	require.Len(t, f.eventTypes(a.ID), 2)
-
-	// The queue of a webhook has room for one more event.
-	f.exec(`INSERT INTO webhook_deliveries (id, webhook_id, workspace_id, event_id, event_type, payload)
-		SELECT gen_random_uuid(), $1, $2, gen_random_uuid(), 'x', '' FROM generate_series(1, $3)`,
-		a.ID, f.workspace, hooks.MaxPendingChanges-3)
-	groups[0].Position = hooks.Position{Sequence: 6, Events: 3}
-	require.Equal(t, 1, f.advance(&groups[0], hooks.Position{Sequence: 7}, 2))
-	require.Len(t, f.eventTypes(b.ID), 4)
-	groups = f.behind()
-	require.Len(t, groups, 1)
-	require.Equal(t, []uuid.UUID{b.ID}, groups[0].Webhooks, "the other one waits for room")
-	require.Equal(t, 1, f.advance(&groups[0], hooks.Position{Sequence: 9}, 0))
-	require.Empty(t, f.behind())
-	f.exec(`UPDATE webhook_deliveries SET state = 'delivered', finished_at = now() WHERE webhook_id = $1`, a.ID)
-	require.Equal(t, hooks.Position{Sequence: 6, Events: 3}, f.behind()[0].Position)
-}
-
-func graphEventsOnly() []string {
-	return slices.DeleteFunc(hooks.EventTypes(), func(event string) bool {
-		return !strings.HasPrefix(event, "node.") && !strings.HasPrefix(event, "edge.")
-	})
 }
 
 func TestAWorkspaceHasFewWebhooks(t *testing.T) {

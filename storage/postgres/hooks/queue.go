@@ -76,7 +76,7 @@ type body struct {
 // Queued counts what Enqueue did.
 type Queued struct {
 	Deliveries int // that are queued now; not those that were queued before
-	Dropped    int // not queued: too many were pending
+	Dropped    int // not queued: too many were pending, or the payload was too large
 }
 
 func (q *Queued) add(other Queued) {
@@ -114,7 +114,15 @@ func (db *Store) Enqueue(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, ev
 	var total Queued
 	payloads := newPayloads(workspace)
 	for i := range webhooks {
-		queued, err := enqueue(ctx, tx, &webhooks[i], webhooks[i].selection(events), payloads)
+		selected := webhooks[i].selection(events)
+		if len(selected) == 0 {
+			continue
+		}
+		pending, err := countPending(ctx, tx, webhooks[i].ID)
+		if err != nil {
+			return Queued{}, err
+		}
+		queued, err := enqueue(ctx, tx, &webhooks[i], pending, selected, payloads)
 		if err != nil {
 			return Queued{}, err
 		}
@@ -134,7 +142,11 @@ func (db *Store) EnqueueTest(ctx context.Context, workspace, webhook uuid.UUID, 
 		case !w.Enabled:
 			return errDisabled()
 		}
-		queued, err := enqueue(ctx, tx, &w, []*Event{event}, newPayloads(workspace))
+		pending, err := countPending(ctx, tx, w.ID)
+		if err != nil {
+			return err
+		}
+		queued, err := enqueue(ctx, tx, &w, pending, []*Event{event}, newPayloads(workspace))
 		if err == nil && queued.Deliveries == 0 {
 			err = fault.Newf(fault.Conflict, "The webhook has %d pending deliveries, more are not queued", MaxPending)
 		}
@@ -194,11 +206,10 @@ func (w *Webhook) selectsNodes(e *Event) bool {
 		slices.ContainsFunc(e.Nodes, func(id uuid.UUID) bool { return slices.Contains(w.NodeIDs, id) })
 }
 
-// enqueue queues deliveries of events for a webhook, which is locked.
-func enqueue(ctx context.Context, tx pgx.Tx, w *Webhook, events []*Event, payloads *payloads) (Queued, error) {
-	if len(events) == 0 {
-		return Queued{}, nil
-	}
+// enqueue queues deliveries of events for a webhook, which is locked and has a number of pending deliveries.
+func enqueue(
+	ctx context.Context, tx pgx.Tx, w *Webhook, pending int, events []*Event, payloads *payloads,
+) (Queued, error) {
 	ids := make([]uuid.UUID, len(events))
 	for i, e := range events {
 		ids[i] = e.ID
@@ -211,10 +222,6 @@ func enqueue(ctx context.Context, tx pgx.Tx, w *Webhook, events []*Event, payloa
 	known, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 	if err != nil {
 		return Queued{}, fmt.Errorf("reading queued events: %w", err)
-	}
-	pending, err := countPending(ctx, tx, w.ID)
-	if err != nil {
-		return Queued{}, err
 	}
 	seen := make(map[uuid.UUID]struct{}, len(known)+len(events))
 	for _, id := range known {

@@ -37,7 +37,7 @@ type Webhook struct {
 	Filters
 	Enabled        bool
 	DisabledReason *string // why the service disabled it
-	Dropped        int64   // events of alerts that were not queued, because too many were pending
+	Dropped        int64   // events that were not queued: too many were pending, or too large
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 }

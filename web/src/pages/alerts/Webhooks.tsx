@@ -170,7 +170,7 @@ function WebhookDetails({
         )}
         {webhook.dropped > 0 && (
           <Notice tone="warn" title={`${plural(webhook.dropped, 'event was', 'events were')} not queued`}>
-            <p>Too many deliveries were pending.</p>
+            <p>Too many deliveries were pending, or an event was too large.</p>
           </Notice>
         )}
         <Facts
