@@ -27,6 +27,7 @@ type Parser struct {
 	err      *fault.Error
 
 	tags   []pointblock.Tag // of the current object
+	forms  []rowForm        // of the rows of each label, by its index; see rememberForm
 	notes  block.Notes      // of the current series
 	json   block.Hooks
 	ndjson block.Hooks
@@ -47,7 +48,10 @@ func New(cache *block.LabelCache) *Parser {
 func (p *Parser) Reset() {
 	clear(p.tags)
 	p.notes.Release()
-	*p = Parser{cache: p.cache, calendar: p.calendar, tags: p.tags[:0], notes: p.notes, json: p.json, ndjson: p.ndjson}
+	*p = Parser{
+		cache: p.cache, calendar: p.calendar, tags: p.tags[:0], forms: p.forgetForms(), notes: p.notes,
+		json: p.json, ndjson: p.ndjson,
+	}
 }
 
 // Parse parses the batch's body as one JSON object. It returns an error only if the whole

@@ -24,11 +24,24 @@ func (p *Parser) row(i int) int {
 	if p.batch.Points == p.maxPoints {
 		return p.failTooMany()
 	}
+	expected := p.batch.Labels.Expected()
+	pt := point{ts: p.batch.ReceivedUS}
+	if end := p.rowLike(expected, i, &pt); end != scan.Failed {
+		p.batch.Points++
+		p.addPoint(&pt, p.batch.Labels.Last)
+		return end
+	}
+	return p.parseRow(i, expected)
+}
+
+// parseRow parses the point object at b[i], which has no known form.
+func (p *Parser) parseRow(i int, expected *block.Label) int {
 	var (
-		seen     fields
-		t        block.Tokens
-		expected = p.batch.Labels.Expected()
-		pt       = point{ts: p.batch.ReceivedUS}
+		seen             fields
+		t                block.Tokens
+		pt               = point{ts: p.batch.ReceivedUS}
+		timestamp, value span
+		start            = i
 	)
 	i, more := p.firstMember(i)
 	for more {
@@ -36,11 +49,13 @@ func (p *Parser) row(i int) int {
 		if f, i = p.member(i, rowFields, &seen); i == scan.Failed {
 			return scan.Failed
 		}
-		switch f {
+		switch token := i; f {
 		case fieldTimestamp:
 			i = p.rowTime(i, &pt)
+			timestamp = span{token, i}
 		case fieldValue:
 			i = p.rowValue(i, &pt)
+			value = span{token, i}
 		default:
 			i = p.identityToken(f, i, seen, &t, expected)
 		}
@@ -53,7 +68,12 @@ func (p *Parser) row(i int) int {
 		return scan.Failed
 	}
 	p.batch.Points++
-	p.addPoint(&pt, p.label(&t, expected))
+	labels := len(p.batch.Labels.List)
+	label := p.label(&t, expected)
+	if int(label) < labels && seen.has(fieldTimestamp) {
+		p.rememberForm(label, span{start, i}, timestamp, value)
+	}
+	p.addPoint(&pt, label)
 	return i
 }
 
@@ -131,10 +151,16 @@ func (p *Parser) label(t *block.Tokens, expected *block.Label) int32 {
 
 // rowTime parses a timestamp into pt.
 func (p *Parser) rowTime(i int, pt *point) int {
-	us, end, why := p.readTime(i)
+	end := p.readRowTime(i, pt)
 	if end == scan.Failed {
 		return p.wrongTypeUnlessSyntax(i, p.path(fieldNames[fieldTimestamp]), "a string or an integer")
 	}
+	return end
+}
+
+// readRowTime is like rowTime, but fails without an error.
+func (p *Parser) readRowTime(i int, pt *point) int {
+	us, end, why := p.readTime(i)
 	if pt.ts = us; pt.why == rejection.None {
 		pt.why = why
 	}
@@ -143,6 +169,15 @@ func (p *Parser) rowTime(i int, pt *point) int {
 
 // rowValue parses a value into pt.
 func (p *Parser) rowValue(i int, pt *point) int {
+	end := p.readRowValue(i, pt)
+	if end == scan.Failed {
+		return p.wrongTypeUnlessSyntax(i, p.path(fieldNames[fieldValue]), "a number, a boolean or a string")
+	}
+	return end
+}
+
+// readRowValue is like rowValue, but fails without an error.
+func (p *Parser) readRowValue(i int, pt *point) int {
 	var end int
 	var why rejection.Reason
 	if byteAt(p.b, i) == '"' {
@@ -151,9 +186,6 @@ func (p *Parser) rowValue(i int, pt *point) int {
 	} else {
 		pt.kind = pointblock.KindNumber
 		pt.number, end, why = readScalar(p.b, i)
-	}
-	if end == scan.Failed {
-		return p.wrongTypeUnlessSyntax(i, p.path(fieldNames[fieldValue]), "a number, a boolean or a string")
 	}
 	if pt.why == rejection.None {
 		pt.why = why
