@@ -21,13 +21,14 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 // environment is a pipeline with a real registry and log.
 type environment struct {
 	db        *stores.DB
-	broker    *testenv.Broker
+	broker    *kafkatest.Broker
 	workspace uuid.UUID
 	pipeline  *ingest.Pipeline
 }
@@ -37,8 +38,8 @@ func newEnvironment(t *testing.T, maxSeries int64) *environment {
 	if testing.Short() {
 		t.Skip("needs engines")
 	}
-	s := &environment{broker: testenv.NewKFake(t)}
-	db, err := stores.Open(t.Context(), testenv.MigratedPostgres(t), 8)
+	s := &environment{broker: kafkatest.NewKFake(t)}
+	db, err := stores.Open(t.Context(), pgtest.Migrated(t), 8)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
@@ -103,7 +104,7 @@ func (s *environment) send(t *testing.T, body string) (ingest.Result, error) {
 // read returns the records of the topic and requires at least n.
 func (s *environment) read(t *testing.T, n int) []*kgo.Record {
 	t.Helper()
-	records := testenv.Records(t, s.broker, "points")
+	records := kafkatest.Records(t, s.broker, "points")
 	require.GreaterOrEqual(t, len(records), n)
 	return records
 }

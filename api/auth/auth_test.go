@@ -17,6 +17,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -60,7 +61,7 @@ func run(t *testing.T, a *auth.Authenticator) (stop func()) {
 }
 
 func TestARevokedKeyEndsWithinASecondOnEveryProcess(t *testing.T) {
-	db := open(t, testenv.MigratedPostgres(t))
+	db := open(t, pgtest.Migrated(t))
 	first, second := auth.New(db), auth.New(db)
 	run(t, first)
 	run(t, second)
@@ -82,7 +83,7 @@ func TestARevokedKeyEndsWithinASecondOnEveryProcess(t *testing.T) {
 }
 
 func TestAKeyWorksAsSoonAsItIsMadeThoughItWasTriedBefore(t *testing.T) {
-	db := open(t, testenv.MigratedPostgres(t))
+	db := open(t, pgtest.Migrated(t))
 	a := auth.New(db)
 	run(t, a)
 	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "plant", Plan: "starter", Mode: apikey.Live})
@@ -103,7 +104,7 @@ func TestAKeyWorksAsSoonAsItIsMadeThoughItWasTriedBefore(t *testing.T) {
 }
 
 func TestWithoutAPollEveryRequestLooksUp(t *testing.T) {
-	db := open(t, testenv.MigratedPostgres(t))
+	db := open(t, pgtest.Migrated(t))
 	a := auth.New(db) // Run is not running
 	text, key := newKey(t, db)
 	_, err := a.Authenticate(t.Context(), text, netip.Addr{})
@@ -160,7 +161,7 @@ func TestASilentDatabaseMakesKeysUnverifiableAfterASecondAndNotForGood(t *testin
 }
 
 func TestUnknownKeysDoNotFillTheMemory(t *testing.T) {
-	db := open(t, testenv.MigratedPostgres(t))
+	db := open(t, pgtest.Migrated(t))
 	a := auth.New(db)
 	run(t, a)
 	for range 200 {
@@ -170,7 +171,7 @@ func TestUnknownKeysDoNotFillTheMemory(t *testing.T) {
 }
 
 func TestTheLastUseIsStored(t *testing.T) {
-	db := open(t, testenv.MigratedPostgres(t))
+	db := open(t, pgtest.Migrated(t))
 	a := auth.New(db)
 	stop := run(t, a)
 	_, key := newKey(t, db)
@@ -244,7 +245,7 @@ func (a *unreliableStore) CredentialsByHash(
 }
 
 func TestAProcessThatCannotAskPostgresBelievesTheOthers(t *testing.T) {
-	db := open(t, testenv.MigratedPostgres(t))
+	db := open(t, pgtest.Migrated(t))
 	channel := &fakeChannel{}
 	reachable, isolated := &unreliableStore{DB: db}, &unreliableStore{DB: db}
 	first, second := auth.New(reachable), auth.New(isolated)
@@ -289,7 +290,7 @@ func TestAProcessThatCannotAskPostgresBelievesTheOthers(t *testing.T) {
 
 // Whatever the clocks show, a report never counts as newer than its receipt.
 func TestAnotherClockKeepsNoKeyAlive(t *testing.T) {
-	db := open(t, testenv.MigratedPostgres(t))
+	db := open(t, pgtest.Migrated(t))
 	channel := &fakeChannel{}
 	skewed, isolated := &unreliableStore{DB: db}, &unreliableStore{DB: db}
 	first, second := auth.New(skewed), auth.New(isolated)
@@ -317,7 +318,7 @@ func TestAnotherClockKeepsNoKeyAlive(t *testing.T) {
 // However many processes there are, few of them send: a revision that was just sent is not
 // sent again.
 func TestFewProcessesCompareTheirTopics(t *testing.T) {
-	db := open(t, testenv.MigratedPostgres(t))
+	db := open(t, pgtest.Migrated(t))
 	channel := &fakeChannel{}
 	const processes = 8
 	for range processes {

@@ -17,11 +17,11 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 func TestAChangeOfOneKeyOrWorkspaceLeavesWhatIsRememberedOfOthers(t *testing.T) {
-	store := &countingStore{DB: open(t, testenv.MigratedPostgres(t))}
+	store := &countingStore{DB: open(t, pgtest.Migrated(t))}
 	a := auth.New(store)
 	run(t, a)
 	kept, _ := newKey(t, store.DB)
@@ -67,7 +67,7 @@ func TestAChangeOfOneKeyOrWorkspaceLeavesWhatIsRememberedOfOthers(t *testing.T) 
 }
 
 func TestWhoMissedChangesDropsEverything(t *testing.T) {
-	db := open(t, testenv.MigratedPostgres(t))
+	db := open(t, pgtest.Migrated(t))
 	_, err := db.AuthChanges(t.Context(), 0)
 	require.NoError(t, err)
 	now, err := db.AuthChanges(t.Context(), 0)
@@ -113,7 +113,7 @@ func (s *slowStore) CredentialsByHash(
 }
 
 func TestKeysThatWereMadeUpKeepNobodyElseFromBeingLookedUp(t *testing.T) {
-	db := open(t, testenv.MigratedPostgres(t))
+	db := open(t, pgtest.Migrated(t))
 	text, _ := newKey(t, db)
 	key, err := apikey.Parse(text)
 	require.NoError(t, err)
@@ -146,7 +146,7 @@ func TestKeysThatWereMadeUpKeepNobodyElseFromBeingLookedUp(t *testing.T) {
 // TestKeysThatWereMadeUpAreLookedUpTogether counts statements: with one statement a key, a
 // client that tries many keys a second would overload Postgres.
 func TestKeysThatWereMadeUpAreLookedUpTogether(t *testing.T) {
-	store := &countingStore{DB: open(t, testenv.MigratedPostgres(t))}
+	store := &countingStore{DB: open(t, pgtest.Migrated(t))}
 	a := auth.New(store)
 	run(t, a)
 	var asking sync.WaitGroup
@@ -172,7 +172,7 @@ func TestKeysThatWereMadeUpAreLookedUpTogether(t *testing.T) {
 // that do not exist gets 16 looked up per batch, and the others are refused without waiting. When
 // it stops, it has the usual limit again.
 func TestAnAddressThatSendsUnknownKeysHasFewLookedUp(t *testing.T) {
-	db := open(t, testenv.MigratedPostgres(t))
+	db := open(t, pgtest.Migrated(t))
 	text, _ := newKey(t, db)
 	store := &countingStore{DB: db}
 	a := auth.New(store)

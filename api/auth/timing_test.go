@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 // countingStore counts the look-ups of keys.
@@ -34,7 +34,7 @@ func (c *countingStore) CredentialsByHash(
 // revoked, an expired and a valid key cost one look-up, and then none. Only a malformed key
 // costs none at all, and its sender can see that it is malformed.
 func TestTheWorkForAKeyDoesNotRevealItsError(t *testing.T) {
-	db := open(t, testenv.MigratedPostgres(t))
+	db := open(t, pgtest.Migrated(t))
 	good, _ := newKey(t, db)
 	revoked, key := newKey(t, db)
 	_, err := db.RevokeKey(t.Context(), key.ID)

@@ -19,6 +19,7 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -33,7 +34,7 @@ type environment struct {
 
 func newEnvironment(t *testing.T, redisURL string) *environment {
 	t.Helper()
-	url := testenv.MigratedPostgres(t)
+	url := pgtest.Migrated(t)
 	db, err := stores.Open(t.Context(), url, 2)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)

@@ -20,7 +20,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 const partitions = 4
@@ -37,7 +38,7 @@ type environment struct {
 	stop      func()
 }
 
-func newEnvironment(t *testing.T, broker *testenv.Broker) *environment {
+func newEnvironment(t *testing.T, broker *kafkatest.Broker) *environment {
 	t.Helper()
 	env := prepareEnvironment(t, broker, true)
 	env.start(tail.Deps{Log: env.log})
@@ -46,11 +47,11 @@ func newEnvironment(t *testing.T, broker *testenv.Broker) *environment {
 
 // prepareEnvironment creates an environment without a running hub. routes sets whether routes are
 // recorded.
-func prepareEnvironment(t *testing.T, broker *testenv.Broker, routes bool) *environment {
+func prepareEnvironment(t *testing.T, broker *kafkatest.Broker, routes bool) *environment {
 	t.Helper()
 	env := &environment{t: t, registry: prometheus.NewRegistry()}
 	var err error
-	env.db, err = stores.Open(t.Context(), testenv.MigratedPostgres(t), 4)
+	env.db, err = stores.Open(t.Context(), pgtest.Migrated(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(env.db.Close)
 	require.NoError(t, env.db.Migrate(t.Context()))
@@ -187,7 +188,7 @@ func (env *environment) metric(name, label string) int {
 }
 
 func TestOnlyThePartitionsThatStreamsNeedAreRead(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, k *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, k *kafkatest.Broker) {
 		env := newEnvironment(t, k)
 		a, b := env.source(0), env.source(1)
 		only := env.open(registry.SeriesFilter{Sources: []uuid.UUID{a}})
@@ -214,7 +215,7 @@ func TestOnlyThePartitionsThatStreamsNeedAreRead(t *testing.T) {
 }
 
 func TestRecordsThatAreNotOfOurFormOrWereThereBeforeArePassedOver(t *testing.T) {
-	k := testenv.NewKFake(t)
+	k := kafkatest.NewKFake(t)
 	env := newEnvironment(t, k)
 	a := env.source(2)
 	s := env.open(registry.SeriesFilter{Sources: []uuid.UUID{a}})
@@ -238,7 +239,7 @@ func TestRecordsThatAreNotOfOurFormOrWereThereBeforeArePassedOver(t *testing.T) 
 }
 
 func TestNothingIsLeftOfStreamsThatHaveEnded(t *testing.T) {
-	env := newEnvironment(t, testenv.NewKFake(t))
+	env := newEnvironment(t, kafkatest.NewKFake(t))
 	a := env.source(0)
 	warm := env.open(registry.SeriesFilter{})
 	env.send(env.message(a, 1))
@@ -286,7 +287,7 @@ func TestNothingIsLeftOfStreamsThatHaveEnded(t *testing.T) {
 }
 
 func TestAHubThatEndsEndsItsStreams(t *testing.T) {
-	env := newEnvironment(t, testenv.NewKFake(t))
+	env := newEnvironment(t, kafkatest.NewKFake(t))
 	s := env.open(registry.SeriesFilter{})
 	defer s.Close()
 	env.stop()
@@ -298,7 +299,7 @@ func TestAHubThatEndsEndsItsStreams(t *testing.T) {
 // TestALogThatIsTrimmedBehindAJoinIsHeardOnce trims the log between the position of a stream
 // and the position at which it joined the shared tail.
 func TestALogThatIsTrimmedBehindAJoinIsHeardOnce(t *testing.T) {
-	k := testenv.NewKFake(t)
+	k := kafkatest.NewKFake(t)
 	env := newEnvironment(t, k)
 	a := env.source(0)
 	first := env.open(registry.SeriesFilter{Sources: []uuid.UUID{a}})

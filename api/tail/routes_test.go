@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // grownPartitions is the number of partitions of the topic after more were added.
@@ -38,7 +38,7 @@ func (env *environment) routedMessage(source uuid.UUID, value float64, partition
 	return m
 }
 
-func (env *environment) addPartitions(k *testenv.Broker) {
+func (env *environment) addPartitions(k *kafkatest.Broker) {
 	env.t.Helper()
 	_, err := k.Admin(env.t).UpdatePartitions(env.t.Context(), grownPartitions, k.Prefix+"points")
 	require.NoError(env.t, err)
@@ -68,7 +68,7 @@ func (env *environment) openCaughtUp(source uuid.UUID, after tail.Position) (s *
 // TestAStreamHearsLateRecordsOfEarlierRoutes sends records that another process had assigned to
 // partitions before more were added.
 func TestAStreamHearsLateRecordsOfEarlierRoutes(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, k *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, k *kafkatest.Broker) {
 		env := newEnvironment(t, k)
 		moved, beside := env.movedSource(0), env.source(1)
 		env.addPartitions(k)
@@ -94,7 +94,7 @@ func TestAStreamHearsLateRecordsOfEarlierRoutes(t *testing.T) {
 // TestAStreamHearsEveryPartitionUntilItsRouteIsRecorded sends points by a route that is recorded
 // after the stream was opened: another process may have seen fewer partitions.
 func TestAStreamHearsEveryPartitionUntilItsRouteIsRecorded(t *testing.T) {
-	env := prepareEnvironment(t, testenv.NewKFake(t), false)
+	env := prepareEnvironment(t, kafkatest.NewKFake(t), false)
 	env.start(tail.Deps{Log: env.log})
 	a := env.source(0)
 	s := env.open(registry.SeriesFilter{Sources: []uuid.UUID{a}})
@@ -115,7 +115,7 @@ func TestAStreamHearsEveryPartitionUntilItsRouteIsRecorded(t *testing.T) {
 }
 
 func TestAStreamEndsWhenPartitionsAreAdded(t *testing.T) {
-	k := testenv.NewKFake(t)
+	k := kafkatest.NewKFake(t)
 	env := newEnvironment(t, k)
 	moved := env.movedSource(0)
 	s := env.open(registry.SeriesFilter{Sources: []uuid.UUID{moved}})
@@ -146,7 +146,7 @@ func (s staleLog) PointsObservedAt() time.Time  { return s.seen }
 // TestAStreamVouchesForNothingAfterTheTopicWasSeen checks SinceUS in a process that has not yet
 // detected new partitions to which another process sends.
 func TestAStreamVouchesForNothingAfterTheTopicWasSeen(t *testing.T) {
-	env := prepareEnvironment(t, testenv.NewKFake(t), true)
+	env := prepareEnvironment(t, kafkatest.NewKFake(t), true)
 	seen := time.Now().Add(-time.Minute)
 	env.start(tail.Deps{Log: staleLog{Client: env.log, topic: env.log.PointsTopic(), seen: seen}})
 	a := env.source(0)

@@ -18,14 +18,16 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/chtest"
+	"github.com/livegraph/livegraph/test/kafkatest"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 const waitTimeout = 60 * time.Second
 
 type fixture struct {
 	t      *testing.T
-	broker *testenv.Broker
+	broker *kafkatest.Broker
 	log    *kafka.Client
 	store  *auditlog.Store
 	deps   audit.Deps
@@ -35,7 +37,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
 	group := "audit-" + uuid.NewString()
-	broker := testenv.NewKFake(t)
+	broker := kafkatest.NewKFake(t)
 	log, err := kafka.Open(t.Context(), kafka.Options{
 		Brokers: broker.Brokers(), Security: broker.Security(), BufferedBytes: 1 << 20, AuditGroup: group,
 		ProduceTimeout: time.Minute, Log: logger,
@@ -45,10 +47,10 @@ func newFixture(t *testing.T) *fixture {
 	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{
 		Partitions: 1, CommandsPartitions: 2, Replication: -1, RetentionBytes: 64 << 20,
 	}))
-	store, err := clickhouse.Open(t.Context(), testenv.MigratedClickHouse(t))
+	store, err := clickhouse.Open(t.Context(), chtest.Migrated(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
-	registry, err := stores.Open(t.Context(), testenv.MigratedPostgres(t), 4)
+	registry, err := stores.Open(t.Context(), pgtest.Migrated(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(registry.Close)
 	require.NoError(t, registry.Migrate(t.Context()))

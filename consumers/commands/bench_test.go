@@ -12,7 +12,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // runCallers submits requests with b.N commands in total from count goroutines. Each goroutine
@@ -37,14 +37,14 @@ func runCallers(b *testing.B, f *fixture, count, commands int, request func() *g
 }
 
 func BenchmarkSingleCommands(b *testing.B) {
-	f := newFixture(b, testenv.NewKFake(b))
+	f := newFixture(b, kafkatest.NewKFake(b))
 	f.consume()
 	f.do(node("first"))
 	runCallers(b, f, 256, 1, func() *graphrecord.Request { return f.request(graphrecord.Single, node("pump")) })
 }
 
 func BenchmarkUpdates(b *testing.B) {
-	f := newFixture(b, testenv.NewKFake(b))
+	f := newFixture(b, kafkatest.NewKFake(b))
 	f.consume()
 	nodes := make([]uuid.UUID, 256)
 	for i := range nodes {
@@ -60,7 +60,7 @@ func BenchmarkUpdates(b *testing.B) {
 }
 
 func BenchmarkUndo(b *testing.B) {
-	f := newFixture(b, testenv.NewKFake(b))
+	f := newFixture(b, kafkatest.NewKFake(b))
 	f.consume()
 	f.do(node("pump"))
 	var next atomic.Int64
@@ -75,7 +75,7 @@ func BenchmarkUndo(b *testing.B) {
 func BenchmarkBatches(b *testing.B) {
 	for name, mode := range map[string]graphrecord.Mode{"atomic": graphrecord.Atomic, "separate": graphrecord.Separate} {
 		b.Run(name, func(b *testing.B) {
-			f := newFixture(b, testenv.NewKFake(b))
+			f := newFixture(b, kafkatest.NewKFake(b))
 			f.consume()
 			f.do(node("first"))
 			runCallers(b, f, 8, 1000, func() *graphrecord.Request {

@@ -10,11 +10,11 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 func TestACommandIsDecidedAnsweredAndPublished(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		f.consume()
 		pump := node("pump")
@@ -56,7 +56,7 @@ func TestACommandIsDecidedAnsweredAndPublished(t *testing.T) {
 }
 
 func TestAnAtomicBatchIsOneChangeOrNone(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		f.consume()
 		a, b := node("a"), node("b")
@@ -85,7 +85,7 @@ func TestAnAtomicBatchIsOneChangeOrNone(t *testing.T) {
 }
 
 func TestCommandsOfASeparateBatchAreIndependent(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		f.consume()
 		a := node("a")
@@ -106,7 +106,7 @@ func TestCommandsOfASeparateBatchAreIndependent(t *testing.T) {
 }
 
 func TestACommandIsHeldAgainstTheScopesOfItsAcceptance(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		f.consume()
 		request := f.request(graphrecord.Single, node("a"))
@@ -117,7 +117,7 @@ func TestACommandIsHeldAgainstTheScopesOfItsAcceptance(t *testing.T) {
 }
 
 func TestAWorkspaceThatDoesNotExistIsRefused(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		f.consume()
 		request := f.request(graphrecord.Single, node("a"))
@@ -128,7 +128,7 @@ func TestAWorkspaceThatDoesNotExistIsRefused(t *testing.T) {
 }
 
 func TestActorsHaveTheirOwnStacks(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		f.consume()
 		ask := func(actor uuid.UUID, p graph.Payload) *eventsv1.Result {

@@ -22,11 +22,12 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestARecordThatIsThereTwiceIsDoneOnceAndAnsweredTwice(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		request := f.request(graphrecord.Single, node("pump"))
 		f.produce(request) // both are in the first group
@@ -51,7 +52,7 @@ func TestARecordThatIsThereTwiceIsDoneOnceAndAnsweredTwice(t *testing.T) {
 }
 
 func TestReadingTheLogAgainFromTheStartChangesNothing(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		consumer := f.consume()
 		a, b := node("a"), node("b")
@@ -75,7 +76,7 @@ func TestReadingTheLogAgainFromTheStartChangesNothing(t *testing.T) {
 }
 
 func TestOfTwoConsumersOfOnePartitionTheStaleOneCommitsNothing(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		const requests = 400
 		var all []*graphrecord.Request
@@ -104,7 +105,7 @@ func TestOfTwoConsumersOfOnePartitionTheStaleOneCommitsNothing(t *testing.T) {
 // TestAConsumerWithNothingLeftToDoIsNotBehind tests that the offset of the last record is
 // committed, although offsets are committed at intervals and no record follows.
 func TestAConsumerWithNothingLeftToDoIsNotBehind(t *testing.T) {
-	f := newFixture(t, testenv.NewKFake(t))
+	f := newFixture(t, kafkatest.NewKFake(t))
 	f.consume()
 	for range 10 { // one by one; all but the first are decided within one commit interval
 		r := f.request(graphrecord.Single, node("pump"))
@@ -174,7 +175,7 @@ func (c *responseDropper) serve(client net.Conn) {
 }
 
 func TestACommitWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		address, err := url.Parse(f.url)
 		require.NoError(t, err)
@@ -202,7 +203,7 @@ func TestACommitWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 }
 
 func TestAnUnreadableRecordBecomesADeadLetterAndThePartitionContinues(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		f.consume()
 		require.NoError(t, f.log.ProduceCommand(context.Background(), kafka.Record{
@@ -218,7 +219,7 @@ func TestAnUnreadableRecordBecomesADeadLetterAndThePartitionContinues(t *testing
 }
 
 func TestACommandThatTheDatabaseRefusesFailsAlone(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		_, err := f.conn.Exec(context.Background(), `ALTER TABLE nodes ADD CHECK (name <> 'poison')`)
 		require.NoError(t, err)
@@ -258,7 +259,7 @@ func TestACommandThatTheDatabaseRefusesFailsAlone(t *testing.T) {
 // TestABatchThatTheDatabaseRefusesFailsAloneWhateverIsDecidedMeanwhile uses batches so large that
 // each is written while the next is decided.
 func TestABatchThatTheDatabaseRefusesFailsAloneWhateverIsDecidedMeanwhile(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		_, err := f.conn.Exec(context.Background(), `ALTER TABLE nodes ADD CHECK (name <> 'poison')`)
 		require.NoError(t, err)
@@ -292,7 +293,7 @@ func TestABatchThatTheDatabaseRefusesFailsAloneWhateverIsDecidedMeanwhile(t *tes
 }
 
 func TestACommandThatCannotBeDecidedFailsAlone(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		f.consume()
 		f.do(node("a"))
@@ -310,7 +311,7 @@ func TestACommandThatCannotBeDecidedFailsAlone(t *testing.T) {
 }
 
 func TestWithoutRedisCommandsAreDecidedAndTheirOutcomesKept(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		closed, err := redis.Open(context.Background(), redis.Options{URL: f.redisURL})
 		require.NoError(t, err)
@@ -328,7 +329,7 @@ func TestWithoutRedisCommandsAreDecidedAndTheirOutcomesKept(t *testing.T) {
 // TestLosingTheStacksChangesNoAnswer tests that outcomes match the journal whatever the cache
 // of undo stacks contains, in memory or in Redis, and whenever it is lost.
 func TestLosingTheStacksChangesNoAnswer(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		options, err := goredis.ParseURL(f.redisURL)
 		require.NoError(t, err)
@@ -340,7 +341,7 @@ func TestLosingTheStacksChangesNoAnswer(t *testing.T) {
 
 func TestLosingTheStacksChangesNoAnswerWithSentinels(t *testing.T) {
 	testenv.RequireFull(t)
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		s := testenv.RedisSentinels(t)
 		raw := s.Servers[0].Client()
 		t.Cleanup(func() { _ = raw.Close() })
@@ -351,7 +352,7 @@ func TestLosingTheStacksChangesNoAnswerWithSentinels(t *testing.T) {
 
 func TestLosingTheStacksChangesNoAnswerInARedisCluster(t *testing.T) {
 	testenv.RequireFull(t)
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		c := testenv.RedisCluster(t)
 		raw := c.Client()
 		t.Cleanup(func() { _ = raw.Close() })
@@ -426,7 +427,7 @@ func requireAnswersWithLostStacks(t *testing.T, f *fixture, raw goredis.Universa
 }
 
 func TestTheFenceMovesBackWhereTheLogLostItsEnd(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		consumer := f.consume()
 		for range 5 {
@@ -444,7 +445,7 @@ func TestTheFenceMovesBackWhereTheLogLostItsEnd(t *testing.T) {
 }
 
 func TestConnectionsThatPostgresEndsAreMadeAgain(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		f.consume()
 		require.Nil(t, f.do(node("a")).GetFailure())

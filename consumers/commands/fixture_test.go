@@ -22,6 +22,8 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/kafkatest"
+	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -34,7 +36,7 @@ const (
 // Postgres and Redis, and a workspace.
 type fixture struct {
 	tb        testing.TB
-	broker    *testenv.Broker
+	broker    *kafkatest.Broker
 	log       *kafka.Client
 	graph     *stores.DB
 	redis     *redis.DB
@@ -48,18 +50,18 @@ type fixture struct {
 	actor     uuid.UUID
 }
 
-func newFixture(tb testing.TB, broker *testenv.Broker) *fixture {
+func newFixture(tb testing.TB, broker *kafkatest.Broker) *fixture {
 	tb.Helper()
 	return newFixtureWith(tb, broker, redis.Options{URL: testenv.Redis(tb)})
 }
 
-func newFixtureWith(tb testing.TB, broker *testenv.Broker, o redis.Options) *fixture {
+func newFixtureWith(tb testing.TB, broker *kafkatest.Broker, o redis.Options) *fixture {
 	tb.Helper()
 	ctx := context.Background()
 	f := &fixture{tb: tb, broker: broker, logger: testenv.Logger(), actor: uuid.New()}
 	f.config = commands.Config{Group: broker.Prefix + "commands-test", FetchBytes: 8 << 20}
 	var err error
-	f.url, f.redisURL = testenv.MigratedPostgres(tb), o.URL
+	f.url, f.redisURL = pgtest.Migrated(tb), o.URL
 	f.graph, err = stores.Open(ctx, f.url, 8)
 	require.NoError(tb, err)
 	tb.Cleanup(f.graph.Close)

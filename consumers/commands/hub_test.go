@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // createHub creates a node with the given number of edges to 100 other nodes. It inserts the
@@ -43,7 +43,7 @@ func (f *fixture) createHub(edges int) graph.CreateNode {
 func TestANodeWith100000EdgesIsDeletedAndRestoredByOneCommandEach(t *testing.T) {
 	const edges = 100_000
 	const memory = 48 << 20 // far less than the edges would need
-	f := newFixture(t, testenv.NewKFake(t))
+	f := newFixture(t, kafkatest.NewKFake(t))
 	f.consume()
 	hub := f.createHub(edges)
 	standing := func() int { return f.queryInt(`SELECT count(*) FROM edges WHERE NOT deleted`) }

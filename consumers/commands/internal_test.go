@@ -18,7 +18,7 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 func drawStack(t *rapid.T) graph.Stacks {
@@ -140,7 +140,7 @@ func TestAPartitionThatIsLostIsNoRecordsFault(t *testing.T) {
 }
 
 func TestOldOutcomesAreRemovedAFewAtATime(t *testing.T) {
-	db, err := stores.Open(t.Context(), testenv.MigratedPostgres(t), 2)
+	db, err := stores.Open(t.Context(), pgtest.Migrated(t), 2)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))

@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // requireInOrder requires that the changes of each workspace have no gap and returns its last
@@ -32,7 +32,7 @@ func requireInOrder(t *testing.T, events []*eventsv1.GraphEvent) map[uuid.UUID]i
 }
 
 func TestChangesArePublishedInOrderAcrossRestarts(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		workspaces := []uuid.UUID{f.workspace, f.newWorkspace(), f.newWorkspace()}
 		made := 0
@@ -57,7 +57,7 @@ func TestChangesArePublishedInOrderAcrossRestarts(t *testing.T) {
 }
 
 func TestChangesThatAnotherProcessDecidedArePublished(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		consumer := f.consume()
 		f.do(node("a"))
@@ -76,7 +76,7 @@ func TestChangesThatAnotherProcessDecidedArePublished(t *testing.T) {
 }
 
 func TestALargeChangeIsPublishedInParts(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		f.consume()
 		description := strings.Repeat("x", 4<<10)
@@ -105,7 +105,7 @@ func TestALargeChangeIsPublishedInParts(t *testing.T) {
 // of which always fails, and requires that far fewer portions than workspaces are published.
 func TestChangesOfManyWorkspacesArePublishedTogether(t *testing.T) {
 	const workspaces = 200
-	f := newFixture(t, testenv.NewKFake(t))
+	f := newFixture(t, kafkatest.NewKFake(t))
 	first := f.workspace
 	consumer := f.consume()
 	for range workspaces {

@@ -17,7 +17,7 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // tablesContaining returns the names of the tables that contain the text in any column, as text
@@ -51,7 +51,7 @@ func (f *fixture) undo(command []byte) *eventsv1.Result {
 
 func TestWhatAPurgedNodeWasIsNowhereAndDoesNotComeBack(t *testing.T) {
 	const secret = "Quintus"
-	f := newFixture(t, testenv.NewKFake(t))
+	f := newFixture(t, kafkatest.NewKFake(t))
 	f.consume()
 	about := func(what string) *string { text := what + " of " + secret; return &text }
 	other := node("other")
@@ -117,7 +117,7 @@ func TestWhatAPurgedNodeWasIsNowhereAndDoesNotComeBack(t *testing.T) {
 
 func TestAPurgeOfManyChangesRunsInBatches(t *testing.T) {
 	const secret = "Quintus"
-	f := newFixture(t, testenv.NewKFake(t))
+	f := newFixture(t, kafkatest.NewKFake(t))
 	f.consume()
 	private := node(secret)
 	f.do(private)

@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // redrive redrives all open dead letters of graph.commands.
@@ -24,7 +24,7 @@ func (f *fixture) redrive(again bool) pipelineadmin.DeadLetterResult {
 }
 
 func TestACommandThatFailedInternallyIsDecidedAgainWhenRedriven(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		ctx := t.Context()
 		_, err := f.conn.Exec(ctx, `ALTER TABLE nodes ADD CONSTRAINT good CHECK (name <> 'poison')`)
@@ -72,7 +72,7 @@ func TestACommandThatFailedInternallyIsDecidedAgainWhenRedriven(t *testing.T) {
 }
 
 func TestACommandWhoseOutcomeIsNotKnownAnyMoreIsNotRedriven(t *testing.T) {
-	f := newFixture(t, testenv.NewKFake(t))
+	f := newFixture(t, kafkatest.NewKFake(t))
 	ctx := t.Context()
 	_, err := f.conn.Exec(ctx, `ALTER TABLE nodes ADD CONSTRAINT good CHECK (name <> 'poison')`)
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // workspaceBeside creates a workspace whose commands are in the same partition as those of
@@ -58,7 +58,7 @@ func (f *fixture) waitForLocks(statements int) {
 }
 
 func TestAGroupThatWaitsDelaysOnlyItsPartition(t *testing.T) {
-	f := newFixture(t, testenv.NewKFake(t))
+	f := newFixture(t, kafkatest.NewKFake(t))
 	f.consume()
 	f.do(node("a"))
 	release := f.lockRows(`SELECT FROM graph_heads WHERE workspace_id = $1 FOR UPDATE`, f.workspace)
@@ -79,7 +79,7 @@ func TestAGroupThatWaitsDelaysOnlyItsPartition(t *testing.T) {
 // TestTheDeletionOfAHubDelaysNoOtherWorkspace blocks the cascade of a hub. Meanwhile the other
 // workspaces of the partition continue, and later commands of the hub's workspace wait.
 func TestTheDeletionOfAHubDelaysNoOtherWorkspace(t *testing.T) {
-	f := newFixture(t, testenv.NewKFake(t))
+	f := newFixture(t, kafkatest.NewKFake(t))
 	f.config.CascadeEdges = 500
 	consumer := f.consume()
 	hub := f.createHub(1000)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 const (
@@ -33,7 +33,7 @@ func BenchmarkOthersWhileAHubIsDeletedAndUndone(b *testing.B) {
 		edges, err = strconv.Atoi(text)
 		require.NoError(b, err)
 	}
-	f := newFixture(b, testenv.NewKFake(b))
+	f := newFixture(b, kafkatest.NewKFake(b))
 	f.consume()
 	hub := f.createHub(edges)
 	var same, apart []*fixture

@@ -29,6 +29,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/kafkatest"
+	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -40,7 +42,7 @@ const (
 // fixture is a separate installation for a test, with a running commands consumer.
 type fixture struct {
 	tb       testing.TB
-	broker   *testenv.Broker
+	broker   *kafkatest.Broker
 	log      *kafka.Client
 	graph    *stores.DB
 	vectors  *milvus.DB
@@ -58,7 +60,7 @@ func newFixtureOn(tb testing.TB, address string) *fixture {
 	tb.Helper()
 	ctx := context.Background()
 	f := &fixture{
-		tb: tb, broker: testenv.NewKFake(tb), logger: testenv.Logger(),
+		tb: tb, broker: kafkatest.NewKFake(tb), logger: testenv.Logger(),
 		embedder: embed.NewStatic(),
 		random:   rand.New(rand.NewPCG(7, 7)),
 	}
@@ -69,7 +71,7 @@ func newFixtureOn(tb testing.TB, address string) *fixture {
 		CheckEvery:  200 * time.Millisecond, BehindAfter: time.Second, KeepOld: time.Millisecond, LeaseFor: 2 * time.Second,
 	}
 	var err error
-	f.graph, err = stores.Open(ctx, testenv.MigratedPostgres(tb), 16)
+	f.graph, err = stores.Open(ctx, pgtest.Migrated(tb), 16)
 	require.NoError(tb, err)
 	tb.Cleanup(f.graph.Close)
 	require.NoError(tb, f.graph.Migrate(ctx))

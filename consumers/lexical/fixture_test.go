@@ -21,6 +21,8 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/kafkatest"
+	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -33,7 +35,7 @@ const (
 // events are those of real changes.
 type fixture struct {
 	tb        testing.TB
-	broker    *testenv.Broker
+	broker    *kafkatest.Broker
 	log       *kafka.Client
 	graph     *stores.DB
 	conn      *pgx.Conn // for queries of the tests
@@ -42,11 +44,11 @@ type fixture struct {
 	actor     uuid.UUID
 }
 
-func newFixture(tb testing.TB, broker *testenv.Broker) *fixture {
+func newFixture(tb testing.TB, broker *kafkatest.Broker) *fixture {
 	tb.Helper()
 	ctx := context.Background()
 	f := &fixture{tb: tb, broker: broker, logger: testenv.Logger(), actor: uuid.New()}
-	url := testenv.MigratedPostgres(tb)
+	url := pgtest.Migrated(tb)
 	var err error
 	f.graph, err = stores.Open(ctx, url, 8)
 	require.NoError(tb, err)

@@ -11,11 +11,11 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 func TestWhatIsWrittenIsFoundAndWhatIsDeletedIsNot(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		c, _ := f.consume("lexical")
 		pump, valve := node("pump", "moves water"), node("valve", "stops water")
@@ -43,7 +43,7 @@ func TestWhatIsWrittenIsFoundAndWhatIsDeletedIsNot(t *testing.T) {
 }
 
 func TestReadingTheTopicAgainFromTheBeginningChangesNothing(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		f := newFixture(t, broker)
 		_, stop := f.consume("lexical")
 		r := rand.New(rand.NewPCG(1, 2))
@@ -74,7 +74,7 @@ func TestReadingTheTopicAgainFromTheBeginningChangesNothing(t *testing.T) {
 }
 
 func TestTwoWorkspacesWithTheSameTextsNeverSeeEachOther(t *testing.T) {
-	f := newFixture(t, testenv.NewKFake(t))
+	f := newFixture(t, kafkatest.NewKFake(t))
 	f.consume("lexical")
 	other := f.newWorkspace()
 	ours, theirs := node("pump 7", "secret water"), node("pump 7", "secret water")
@@ -93,7 +93,7 @@ func TestTwoWorkspacesWithTheSameTextsNeverSeeEachOther(t *testing.T) {
 // TestWhatTheLogHasLostIsReadFromTheGraph covers a graph that is older than the index, and one that
 // changed while no consumer ran. In both cases the log no longer contains the events.
 func TestWhatTheLogHasLostIsReadFromTheGraph(t *testing.T) {
-	f := newFixture(t, testenv.NewKFake(t))
+	f := newFixture(t, kafkatest.NewKFake(t))
 	var nodes []graph.Payload
 	for i := range 30 {
 		nodes = append(nodes, node(fmt.Sprintf("pump %d", i), "moves water"))
@@ -137,7 +137,7 @@ func (f *fixture) trim() {
 }
 
 func TestAnEventThatCannotBeReadStopsNobody(t *testing.T) {
-	f := newFixture(t, testenv.NewKFake(t))
+	f := newFixture(t, kafkatest.NewKFake(t))
 	f.consume("lexical")
 	for _, value := range []string{"", "rubbish", "\x0a\x03abc"} {
 		require.NoError(t, f.log.ProduceEvents(context.Background(), []kafka.Record{
@@ -151,7 +151,7 @@ func TestAnEventThatCannotBeReadStopsNobody(t *testing.T) {
 }
 
 func TestTheStatusHasTheProgressOfTheTextIndex(t *testing.T) {
-	f := newFixture(t, testenv.NewKFake(t))
+	f := newFixture(t, kafkatest.NewKFake(t))
 	f.do(f.workspace, node("pump", "moves water"), node("valve", "holds water"))
 	status, err := f.graph.IndexStatus(t.Context(), f.workspace)
 	require.NoError(t, err)
@@ -169,7 +169,7 @@ func TestTheStatusHasTheProgressOfTheTextIndex(t *testing.T) {
 // TestChampionListsAreMaintained tests that the consumer drops a due list that is no longer needed,
 // and the list of a term that the workspace no longer contains.
 func TestChampionListsAreMaintained(t *testing.T) {
-	f := newFixture(t, testenv.NewKFake(t))
+	f := newFixture(t, kafkatest.NewKFake(t))
 	f.do(f.workspace, node("pump", "moves water"))
 	_, err := f.conn.Exec(
 		t.Context(), `INSERT INTO lexical_champion_lists (workspace_id, term) VALUES ($1, 'water'), ($1, 'gone')`,

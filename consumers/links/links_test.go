@@ -22,6 +22,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/linkstore"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/kafkatest"
+	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -40,9 +42,9 @@ type fixture struct {
 func newFixture(tb testing.TB) *fixture {
 	tb.Helper()
 	ctx := context.Background()
-	broker := testenv.NewKFake(tb)
+	broker := kafkatest.NewKFake(tb)
 	f := &fixture{tb: tb}
-	url := testenv.MigratedPostgres(tb)
+	url := pgtest.Migrated(tb)
 	var err error
 	f.graph, err = stores.Open(ctx, url, 12)
 	require.NoError(tb, err)

@@ -22,6 +22,9 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/chtest"
+	"github.com/livegraph/livegraph/test/kafkatest"
+	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -33,7 +36,7 @@ var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // fixture is an installation without processes that no other test uses.
 type fixture struct {
 	tb            testing.TB
-	broker        *testenv.Broker
+	broker        *kafkatest.Broker
 	log           *kafka.Client
 	registry      *stores.DB
 	points        *clickhouse.DB
@@ -50,8 +53,8 @@ func newFixture(tb testing.TB) *fixture {
 	tb.Helper()
 	ctx := context.Background()
 	w := &fixture{
-		tb: tb, broker: testenv.NewKFake(tb), clickhouseURL: testenv.MigratedClickHouse(tb), redisURL: testenv.Redis(tb),
-		postgresURL: testenv.MigratedPostgres(tb),
+		tb: tb, broker: kafkatest.NewKFake(tb), clickhouseURL: chtest.Migrated(tb), redisURL: testenv.Redis(tb),
+		postgresURL: pgtest.Migrated(tb),
 		logger:      slog.New(slog.NewTextHandler(io.Discard, nil)), now: now,
 	}
 	var err error

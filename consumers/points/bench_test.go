@@ -11,7 +11,7 @@ import (
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/test/bench/record"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // BenchmarkConsume stores 10 M points from a full log: of 1,000 series, with 100 points of each in a request,
@@ -30,7 +30,7 @@ func consume(b *testing.B, requests, series, each int) {
 	if b.N > 1 {
 		b.Skip("one iteration is enough: -benchtime 1x")
 	}
-	w := newFixture(b, testenv.NewKFake(b))
+	w := newFixture(b, kafkatest.NewKFake(b))
 	w.config.BatchWait = 150 * time.Millisecond
 	w.produceRequests(requests, series, each)
 	c := newConsumer(w)
@@ -84,7 +84,7 @@ func BenchmarkFreshness(b *testing.B) {
 	if b.N > 1 {
 		b.Skip("one iteration is enough: -benchtime 1x")
 	}
-	w := newFixture(b, testenv.NewKFake(b))
+	w := newFixture(b, kafkatest.NewKFake(b))
 	w.config.BatchWait = 150 * time.Millisecond
 	s := w.numberSeries(uuid.New(), "m")
 	c := w.consume()

@@ -16,12 +16,12 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/hooks"
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // newFixtureWithDeadLetters creates a fixture whose store rejects the value 666, with some
 // points and two dead letters: one that the store rejected and one that cannot be decoded.
-func newFixtureWithDeadLetters(t *testing.T, broker *testenv.Broker) (*fixture, series) {
+func newFixtureWithDeadLetters(t *testing.T, broker *kafkatest.Broker) (*fixture, series) {
 	w := newFixture(t, broker)
 	created, err := w.registry.CreateWorkspace(t.Context(), access.Workspace{
 		Name: "ailing", Plan: "enterprise", Mode: "live",
@@ -56,7 +56,7 @@ func (w *fixture) listDeadLetters(f pipelineadmin.DeadLetterFilter) []pipelinead
 }
 
 func TestDeadLettersAreListedAndShown(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		begin := time.Now().Add(-time.Second)
 		w, s := newFixtureWithDeadLetters(t, broker)
 		partition := pointblock.Partition(s.source, partitions)
@@ -147,7 +147,7 @@ func (w *fixture) requireNoDeadLetters(f pipelineadmin.DeadLetterFilter) {
 }
 
 func TestADeadLetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w, s := newFixtureWithDeadLetters(t, broker)
 		ctx := t.Context()
 		everything := pipelineadmin.DeadLetterRequest{RequestedBy: "somebody"}
@@ -224,7 +224,7 @@ func TestADeadLetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testin
 }
 
 func TestARedrivenDeadLetterDoesNotRestoreDeletedPoints(t *testing.T) {
-	w, s := newFixtureWithDeadLetters(t, testenv.NewKFake(t))
+	w, s := newFixtureWithDeadLetters(t, kafkatest.NewKFake(t))
 	w.produce(w.deletionMessages(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
 	w.waitSettled()
 	require.Empty(t, w.values(s))
@@ -239,7 +239,7 @@ func TestARedrivenDeadLetterDoesNotRestoreDeletedPoints(t *testing.T) {
 }
 
 func TestADeadLetterFromBeforeTheOldestTombstoneIsNotRedriven(t *testing.T) {
-	w, _ := newFixtureWithDeadLetters(t, testenv.NewKFake(t))
+	w, _ := newFixtureWithDeadLetters(t, kafkatest.NewKFake(t))
 	_, err := w.registry.Installation(t.Context())
 	require.NoError(t, err)
 	_, err = w.registry.PruneTombstones(t.Context(), time.UnixMicro(t0).Add(time.Hour))
@@ -253,7 +253,7 @@ func TestADeadLetterFromBeforeTheOldestTombstoneIsNotRedriven(t *testing.T) {
 }
 
 func TestADiscardedDeadLetterStaysAndIsReportedAsSuch(t *testing.T) {
-	w, _ := newFixtureWithDeadLetters(t, testenv.NewKFake(t))
+	w, _ := newFixtureWithDeadLetters(t, kafkatest.NewKFake(t))
 	ctx := t.Context()
 	_, err := w.admin().Discard(ctx, pipelineadmin.DeadLetterRequest{}, nil)
 	require.Equal(t, "reason", fieldOf(err))
@@ -303,7 +303,7 @@ func fieldOf(err error) string {
 }
 
 func TestADeadRecordIsKnownUntilItIsRedriven(t *testing.T) {
-	w, s := newFixtureWithDeadLetters(t, testenv.NewKFake(t))
+	w, s := newFixtureWithDeadLetters(t, kafkatest.NewKFake(t))
 	partition := pointblock.Partition(s.source, partitions)
 	id := w.log.PointsTopic().ID
 	places := []jobs.LogPosition{
@@ -327,7 +327,7 @@ func TestADeadRecordIsKnownUntilItIsRedriven(t *testing.T) {
 }
 
 func TestAReplayThatCannotBeIsRefusedByName(t *testing.T) {
-	w := newFixture(t, testenv.NewKFake(t))
+	w := newFixture(t, kafkatest.NewKFake(t))
 	s := w.numberSeries(uuid.New(), "m")
 	for i := range int64(3) {
 		w.produce(w.numberMessages(s, times(i), []float64{float64(i)}))
@@ -404,7 +404,7 @@ func TestAReplayThatCannotBeIsRefusedByName(t *testing.T) {
 }
 
 func TestTopicsAreListedWithTheirOffsets(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w, s := newFixtureWithDeadLetters(t, broker)
 		var topics []pipelineadmin.Topic
 		require.Eventually(t, func() bool {

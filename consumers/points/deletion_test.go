@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // hidden returns the deletions that queries of these series hide.
@@ -60,7 +60,7 @@ func (w *fixture) queryPoints(s series) (points, latest string) {
 // TestNobodyWaitsForADeletion checks that the log is stored while maintenance does not run,
 // and that queries hide deleted points.
 func TestNobodyWaitsForADeletion(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		w.maintenanceRuns = true // do not start it
 		w.consumeOnly()
@@ -94,7 +94,7 @@ func TestNobodyWaitsForADeletion(t *testing.T) {
 // TestADeletionIsHiddenWhereAnInsertOfBeforeEndsLate inserts rows after the first execution of
 // a deletion, as a process that was killed may have done. Queries never show them.
 func TestADeletionIsHiddenWhereAnInsertOfBeforeEndsLate(t *testing.T) {
-	w := newFixture(t, testenv.NewKFake(t))
+	w := newFixture(t, kafkatest.NewKFake(t))
 	s := w.numberSeries(uuid.New(), "m")
 	w.consume()
 	w.produce(w.numberMessages(s, times(0), []float64{0}))
@@ -130,7 +130,7 @@ func BenchmarkFreshnessBesideADeletion(b *testing.B) {
 	if b.N > 1 {
 		b.Skip("one iteration is enough: -benchtime 1x")
 	}
-	w := newFixture(b, testenv.NewKFake(b))
+	w := newFixture(b, kafkatest.NewKFake(b))
 	w.config.BatchWait = 100 * time.Millisecond
 	victim, other := uuid.New(), uuid.New()
 	w.workspace = victim
@@ -199,7 +199,7 @@ func (w *fixture) measureFreshness(workspace uuid.UUID, i int) time.Duration {
 // TestALeaseKeepsDeletionsToOneProcess checks that no deletion is executed while another
 // process holds the lease.
 func TestALeaseKeepsDeletionsToOneProcess(t *testing.T) {
-	w := newFixture(t, testenv.NewKFake(t))
+	w := newFixture(t, kafkatest.NewKFake(t))
 	s := w.numberSeries(uuid.New(), "m")
 	holder := uuid.New()
 	held, err := w.registry.AcquireLease(t.Context(), "deletions", holder, time.Hour)

@@ -16,12 +16,15 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
+	"github.com/livegraph/livegraph/test/chtest"
+	"github.com/livegraph/livegraph/test/kafkatest"
+	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestWithTheStoreStoppedTheLogFillsMemoryDoesNotAndAllIsVisibleAfterwards(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	w := newFixtureOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
+	w := newFixtureOn(t, kafkatest.NewKFake(t), server.Address(), pgtest.Migrated(t))
 	w.config.BatchRows = 10_000
 	w.config.BatchBytes = 1 << 20
 	w.config.FetchBytes = 1 << 20
@@ -60,7 +63,7 @@ func TestWithTheStoreStoppedTheLogFillsMemoryDoesNotAndAllIsVisibleAfterwards(t 
 }
 
 func TestATopicThatIsCreatedAgainWhileRunningHasHigherVersions(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")
 		w.consume()
@@ -90,7 +93,7 @@ func (w *fixture) produceEventually(messages []pointblock.Message) {
 }
 
 func TestOffsetsThatBeginAgainHaveHigherVersions(t *testing.T) {
-	w := newFixture(t, testenv.NewKFake(t))
+	w := newFixture(t, kafkatest.NewKFake(t))
 	s := w.numberSeries(uuid.New(), "m")
 	partition := pointblock.Partition(s.source, partitions)
 	c := w.consume()
@@ -120,13 +123,13 @@ func TestOffsetsThatBeginAgainHaveHigherVersions(t *testing.T) {
 }
 
 func TestABrokerThatCrashesUnderLoadLosesNothing(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")
 		w.consume()
 		n := int64(0)
 		crashes := 3
-		if broker.Edition == testenv.Apache {
+		if broker.Edition == kafkatest.Apache {
 			crashes = 1 // it restarts slowly
 		}
 		for round := range crashes + 1 {
@@ -144,7 +147,7 @@ func TestABrokerThatCrashesUnderLoadLosesNothing(t *testing.T) {
 }
 
 func TestPartitionsThatAreAddedMoveSeriesUnderHigherVersions(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		var s series // one that moves
 		for {
@@ -169,7 +172,7 @@ func TestPartitionsThatAreAddedMoveSeriesUnderHigherVersions(t *testing.T) {
 }
 
 func TestADeletionSparesWhatIsWrittenAfterIt(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		s, other := w.numberSeries(uuid.New(), "m"), w.numberSeries(uuid.New(), "m")
 		other.source = s.source
@@ -216,7 +219,7 @@ func TestADeletionSparesWhatIsWrittenAfterIt(t *testing.T) {
 }
 
 func TestADeletedSourceNeverComesBack(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")
 		state := series{source: s.source, metric: "state", kind: pointblock.KindString}
@@ -245,7 +248,7 @@ func TestADeletedSourceNeverComesBack(t *testing.T) {
 }
 
 func TestATombstoneOfAnotherProcessApplies(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")
 		w.consume()
@@ -262,7 +265,7 @@ func TestATombstoneOfAnotherProcessApplies(t *testing.T) {
 
 func TestStoppingWithAnUnavailableStoreEndsInTimeAndLosesNothing(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	w := newFixtureOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
+	w := newFixtureOn(t, kafkatest.NewKFake(t), server.Address(), pgtest.Migrated(t))
 	w.config.Grace = time.Second
 	s := w.numberSeries(uuid.New(), "m")
 	c := w.consume()
@@ -283,7 +286,7 @@ func TestStoppingWithAnUnavailableStoreEndsInTimeAndLosesNothing(t *testing.T) {
 
 func TestTheConsumerWaitsForAnUnavailableRegistry(t *testing.T) {
 	server := testenv.StoppablePostgres(t)
-	w := newFixtureOn(t, testenv.NewKFake(t), testenv.MigratedClickHouse(t), server.Address())
+	w := newFixtureOn(t, kafkatest.NewKFake(t), chtest.Migrated(t), server.Address())
 	s := w.numberSeries(uuid.New(), "m")
 	c := w.consume()
 	w.produce(w.numberMessages(s, times(0), []float64{0}))
@@ -296,7 +299,7 @@ func TestTheConsumerWaitsForAnUnavailableRegistry(t *testing.T) {
 }
 
 func TestRecordsRemovedByRetentionAreCountedAndTheRestIsStored(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")
 		c := w.consume()
@@ -316,7 +319,7 @@ func TestRecordsRemovedByRetentionAreCountedAndTheRestIsStored(t *testing.T) {
 
 func TestWhatAStaleConsumerStoresAfterADeletionIsDeletedAgain(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	w := newFixtureOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
+	w := newFixtureOn(t, kafkatest.NewKFake(t), server.Address(), pgtest.Migrated(t))
 	s := w.numberSeries(uuid.New(), "m")
 	c := w.consume()
 	w.produce(w.numberMessages(s, times(0), []float64{0}))
@@ -336,7 +339,7 @@ func TestWhatAStaleConsumerStoresAfterADeletionIsDeletedAgain(t *testing.T) {
 }
 
 func TestACommitAboveWhatIsStoredIsIgnored(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")
 		c := w.consume()
@@ -352,7 +355,7 @@ func TestACommitAboveWhatIsStoredIsIgnored(t *testing.T) {
 }
 
 func TestAGenerationRecordedByAnotherProcessAppliesFromTheNextBatch(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")
 		w.consume()
@@ -380,7 +383,7 @@ func TestAGenerationRecordedByAnotherProcessAppliesFromTheNextBatch(t *testing.T
 }
 
 func TestADeletionIsRepeatedForWhatADeadProcessLeftUnderWay(t *testing.T) {
-	w := newFixture(t, testenv.NewKFake(t))
+	w := newFixture(t, kafkatest.NewKFake(t))
 	s := w.numberSeries(uuid.New(), "m")
 	w.consume()
 	w.produce(w.numberMessages(s, times(0), []float64{0}))

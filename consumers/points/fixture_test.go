@@ -20,6 +20,9 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres/hooks"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/test/chtest"
+	"github.com/livegraph/livegraph/test/kafkatest"
+	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -32,7 +35,7 @@ const (
 // fixture is a log, a registry and a store that no other test uses, and one workspace.
 type fixture struct {
 	tb            testing.TB
-	broker        *testenv.Broker
+	broker        *kafkatest.Broker
 	topic         string // the full name of topic points
 	group         string
 	log           *kafka.Client
@@ -51,12 +54,12 @@ type fixture struct {
 }
 
 // newFixture creates a fixture on a broker, with a new store and a new registry.
-func newFixture(tb testing.TB, broker *testenv.Broker) *fixture {
+func newFixture(tb testing.TB, broker *kafkatest.Broker) *fixture {
 	tb.Helper()
-	return newFixtureOn(tb, broker, testenv.MigratedClickHouse(tb), testenv.MigratedPostgres(tb))
+	return newFixtureOn(tb, broker, chtest.Migrated(tb), pgtest.Migrated(tb))
 }
 
-func newFixtureOn(tb testing.TB, broker *testenv.Broker, store, registry string) *fixture {
+func newFixtureOn(tb testing.TB, broker *kafkatest.Broker, store, registry string) *fixture {
 	tb.Helper()
 	ctx := context.Background()
 	w := &fixture{

@@ -10,7 +10,7 @@ import (
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/postgres/access"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // createWorkspace creates another workspace.
@@ -23,7 +23,7 @@ func (w *fixture) createWorkspace() uuid.UUID {
 }
 
 func TestNothingOfADeletedWorkspaceIsEverStoredAgain(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		gone := w.createWorkspace()
 		a, b := w.numberSeries(uuid.New(), "m"), w.numberSeries(uuid.New(), "m")
@@ -58,7 +58,7 @@ func TestNothingOfADeletedWorkspaceIsEverStoredAgain(t *testing.T) {
 }
 
 func TestWhatIsStoredWhileItsWorkspaceIsDeletedIsDeletedAgain(t *testing.T) {
-	w := newFixture(t, testenv.NewKFake(t))
+	w := newFixture(t, kafkatest.NewKFake(t))
 	gone := w.createWorkspace()
 	s := w.numberSeries(uuid.New(), "m")
 	w.consume()
@@ -75,7 +75,7 @@ func TestWhatIsStoredWhileItsWorkspaceIsDeletedIsDeletedAgain(t *testing.T) {
 }
 
 func TestARecordFromBeforeTheTombstonesThatAreKnownIsADeadLetter(t *testing.T) {
-	w := newFixture(t, testenv.NewKFake(t))
+	w := newFixture(t, kafkatest.NewKFake(t))
 	s := w.numberSeries(uuid.New(), "m")
 	c := w.consume()
 	w.produce(w.numberMessages(s, times(0), []float64{0}))

@@ -19,11 +19,11 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 func TestPointsTextsAndWhatIsKnownOfThemBecomeVisible(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		source := uuid.New()
 		temperature := w.numberSeries(source, "temperature")
@@ -47,7 +47,7 @@ func TestPointsTextsAndWhatIsKnownOfThemBecomeVisible(t *testing.T) {
 }
 
 func TestTheValueAcceptedLastWinsInAnyOrderOfTimes(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")
 		w.produce(
@@ -89,7 +89,7 @@ func (w *fixture) produceRandom(seed uint64, records int) []series {
 }
 
 func TestReadingTheLogAgainFromTheStartChangesNothing(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		w.settleAfter = 200 * time.Millisecond
 		all := w.produceRandom(1, 150)
@@ -123,7 +123,7 @@ func TestACrashBetweenInsertAndCommitShowsNoPointTwice(t *testing.T) {
 	broker, err := kfake.NewCluster(kfake.NumBrokers(1))
 	require.NoError(t, err)
 	t.Cleanup(broker.Close)
-	w := newFixture(t, testenv.BrokerAt(broker.ListenAddrs(), config.KafkaSecurity{}))
+	w := newFixture(t, kafkatest.BrokerAt(broker.ListenAddrs(), config.KafkaSecurity{}))
 	w.produceRandom(2, 100)
 	fault := broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: kerr.UnknownServerError, Count: -1})
 	c := w.consume()
@@ -140,7 +140,7 @@ func TestACrashBetweenInsertAndCommitShowsNoPointTwice(t *testing.T) {
 }
 
 func TestConsumersThatJoinAndLeaveLoseNothing(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		s := make([]series, 16)
 		for i := range s {
@@ -179,7 +179,7 @@ func sum(n int64) string {
 }
 
 func TestStoppingStoresAndCommitsWhatIsInFlight(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		w.config.BatchWait = time.Minute
 		s := w.numberSeries(uuid.New(), "m")
@@ -200,7 +200,7 @@ func TestStoppingStoresAndCommitsWhatIsInFlight(t *testing.T) {
 }
 
 func TestOnlyTheBadRecordBecomesADeadLetterAndTheWatermarkPasses(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		w.query("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
 		s := w.numberSeries(uuid.New(), "m")
@@ -249,7 +249,7 @@ func (w *fixture) readDeadLetters(n int) []*kgo.Record {
 }
 
 func TestARedrivenRecordKeepsItsVersion(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")
 		first := w.numberMessages(s, times(0, 1), []float64{1, 1})

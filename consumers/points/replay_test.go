@@ -18,7 +18,7 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // runReplays runs replays until stop or the end of the test.
@@ -112,7 +112,7 @@ func (w *fixture) produceMixed(n int64) []series {
 }
 
 func TestReplayingTheWholeTopicTwiceChangesNothing(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		w.consume()
 		w.produceMixed(20)
@@ -143,7 +143,7 @@ func TestReplayingTheWholeTopicTwiceChangesNothing(t *testing.T) {
 }
 
 func TestAReplayWritesAgainWhatTheStoreHasLost(t *testing.T) {
-	w := newFixture(t, testenv.NewKFake(t))
+	w := newFixture(t, kafkatest.NewKFake(t))
 	w.consume()
 	s := w.produceMixed(10)
 	w.waitSettled()
@@ -159,7 +159,7 @@ func TestAReplayWritesAgainWhatTheStoreHasLost(t *testing.T) {
 }
 
 func TestAReplayOfAPartStoresThatPartAlone(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		made, err := w.registry.CreateWorkspace(t.Context(), access.Workspace{
 			Name: "replayed", Plan: "enterprise", Mode: "live",
@@ -207,7 +207,7 @@ func TestAReplayOfAPartStoresThatPartAlone(t *testing.T) {
 }
 
 func TestAReplayResumesWhereADeadRunStopped(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		w.consume()
 		s := w.numberSeries(uuid.New(), "m")
@@ -238,7 +238,7 @@ func TestAReplayResumesWhereADeadRunStopped(t *testing.T) {
 }
 
 func TestAReplayReportsWhatTheLogNoLongerContained(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		w.consume()
 		s := w.numberSeries(uuid.New(), "m")
@@ -266,7 +266,7 @@ func TestAReplayReportsWhatTheLogNoLongerContained(t *testing.T) {
 }
 
 func TestAReplayOfATopicThatWasCreatedAgainFails(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		s := w.numberSeries(uuid.New(), "m")
 		w.produce(w.numberMessages(s, times(0), []float64{0}))
@@ -284,7 +284,7 @@ func TestAReplayOfATopicThatWasCreatedAgainFails(t *testing.T) {
 }
 
 func TestAReplayLeavesOutWhatCannotBeStored(t *testing.T) {
-	w := newFixture(t, testenv.NewKFake(t))
+	w := newFixture(t, kafkatest.NewKFake(t))
 	w.query("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
 	s := w.numberSeries(uuid.New(), "m")
 	partition := pointblock.Partition(s.source, partitions)
@@ -309,7 +309,7 @@ func TestAReplayLeavesOutWhatCannotBeStored(t *testing.T) {
 }
 
 func TestAReplayBesideLiveIngestChangesNothing(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
 		w.consume()
 		s := make([]series, 8)

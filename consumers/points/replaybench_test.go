@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 	"github.com/livegraph/livegraph/test/bench/record"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // BenchmarkReplay replays the 10 M points of BenchmarkConsume with the limits of a replay
@@ -21,7 +21,7 @@ func BenchmarkReplay(b *testing.B) {
 	if b.N > 1 {
 		b.Skip("one iteration is enough: -benchtime 1x")
 	}
-	w := newFixture(b, testenv.NewKFake(b))
+	w := newFixture(b, kafkatest.NewKFake(b))
 	w.config.BatchWait = 150 * time.Millisecond
 	w.produceRequests(requests, series, each)
 	w.consume()

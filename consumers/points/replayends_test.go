@@ -16,6 +16,8 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
+	"github.com/livegraph/livegraph/test/kafkatest"
+	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -34,7 +36,7 @@ func (w *fixture) cancelAfterRows(t *testing.T, id uuid.UUID, rows int64) {
 }
 
 func TestAQueuedReplayIsCancelledAtOnce(t *testing.T) {
-	w := newFixture(t, testenv.NewKFake(t))
+	w := newFixture(t, kafkatest.NewKFake(t))
 	w.produce(w.numberMessages(w.numberSeries(uuid.New(), "m"), times(0), []float64{0}))
 	job := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true})
 	job, err := w.admin().CancelReplay(t.Context(), job.ID)
@@ -46,7 +48,7 @@ func TestAQueuedReplayIsCancelledAtOnce(t *testing.T) {
 }
 
 func TestAReplayWhoseRunDiedIsCancelledByTheNext(t *testing.T) {
-	w := newFixture(t, testenv.NewKFake(t))
+	w := newFixture(t, kafkatest.NewKFake(t))
 	w.produce(w.numberMessages(w.numberSeries(uuid.New(), "m"), times(0), []float64{0}))
 	job := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true})
 	_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), 2*time.Second)
@@ -61,7 +63,7 @@ func TestAReplayWhoseRunDiedIsCancelledByTheNext(t *testing.T) {
 }
 
 func TestARunThatHasLostItsClaimNotesNothing(t *testing.T) {
-	w := newFixture(t, testenv.NewKFake(t))
+	w := newFixture(t, kafkatest.NewKFake(t))
 	w.produce(w.numberMessages(w.numberSeries(uuid.New(), "m"), times(0), []float64{0}))
 	w.startReplay(pipelineadmin.ReplayRequest{FromStart: true})
 	first, second := uuid.New(), uuid.New()
@@ -91,7 +93,7 @@ func TestARunThatHasLostItsClaimNotesNothing(t *testing.T) {
 
 func TestACancelledReplayLeavesNoRowsThatWereDeletedMeanwhile(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	w := newFixtureOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
+	w := newFixtureOn(t, kafkatest.NewKFake(t), server.Address(), pgtest.Migrated(t))
 	w.consume()
 	s := w.numberSeries(uuid.New(), "m")
 	for i := range int64(8) { // more than are prefetched
@@ -137,7 +139,7 @@ func (w *fixture) tombstones() int {
 func TestTheNextRunOfAReplayDeletesWhatADeadOneLeft(t *testing.T) {
 	for name, cancelled := range map[string]bool{"it continues": false, "it was cancelled": true} {
 		t.Run(name, func(t *testing.T) {
-			w := newFixture(t, testenv.NewKFake(t))
+			w := newFixture(t, kafkatest.NewKFake(t))
 			w.consume()
 			s := w.numberSeries(uuid.New(), "m")
 			w.produce(w.numberMessages(s, times(0, 1), []float64{0, 1}))
@@ -170,7 +172,7 @@ func TestTheNextRunOfAReplayDeletesWhatADeadOneLeft(t *testing.T) {
 }
 
 func TestTheNextRunOfAReplayForgetsNoSeriesOfAYoungDeletion(t *testing.T) {
-	w := newFixture(t, testenv.NewKFake(t))
+	w := newFixture(t, kafkatest.NewKFake(t))
 	w.consume()
 	s := w.numberSeries(uuid.New(), "m")
 	w.produce(w.numberMessages(s, times(0), []float64{0}))

@@ -13,6 +13,8 @@ import (
 	"github.com/livegraph/livegraph/consumers/rollups"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/test/chtest"
+	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -32,7 +34,7 @@ func newFixture(t *testing.T, store string) *fixture {
 	t.Helper()
 	w := &fixture{t: t}
 	var err error
-	w.registry, err = stores.Open(t.Context(), testenv.MigratedPostgres(t), 4)
+	w.registry, err = stores.Open(t.Context(), pgtest.Migrated(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(w.registry.Close)
 	require.NoError(t, w.registry.Migrate(t.Context()))
@@ -108,7 +110,7 @@ func (w *fixture) insertPoints(hoursAgo int64, version uint64) {
 }
 
 func TestOneWorkerComputesAndAnotherTakesOver(t *testing.T) {
-	w := newFixture(t, testenv.MigratedClickHouse(t))
+	w := newFixture(t, chtest.Migrated(t))
 	w.insertPoints(3, 1)
 	workers := []*worker{w.startWorker(), w.startWorker()}
 	points := func(i int) float64 { return workers[i].value(t, "livegraph_rollups_points_total", "") }

@@ -19,6 +19,7 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/hooks"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -33,7 +34,7 @@ type graphs struct {
 func newGraphs(t *testing.T) *graphs {
 	t.Helper()
 	f := &graphs{fixture: newFixture(t)}
-	broker := testenv.NewKFake(t)
+	broker := kafkatest.NewKFake(t)
 	f.prefix = broker.Prefix
 	var err error
 	f.log, err = kafka.Open(t.Context(), kafka.Options{

@@ -15,7 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/internal/embedded"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // store writes and counts numbers in one engine. Each number is acknowledged before write
@@ -213,7 +213,7 @@ func countMilvus(ctx context.Context, a embedded.Addresses) (n int64, err error)
 }
 
 func withKafka(a embedded.Addresses, do func(*kgo.Client) error) error {
-	c, err := kgo.NewClient(testenv.BrokerAt(a.KafkaBrokers, a.KafkaSecurity).Opts(kgo.DefaultProduceTopic("kept"))...)
+	c, err := kgo.NewClient(kafkatest.BrokerAt(a.KafkaBrokers, a.KafkaSecurity).Opts(kgo.DefaultProduceTopic("kept"))...)
 	if err != nil {
 		return err
 	}

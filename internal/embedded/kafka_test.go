@@ -13,7 +13,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/platform/config"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // Start returns the capabilities of the engines that it has started, not of configured ones.
@@ -30,7 +30,7 @@ func TestEnginesDeclareTheirCapabilities(t *testing.T) {
 }
 
 func TestKafkaDropsTheOldestBeyondRetentionAlsoAfterARestart(t *testing.T) {
-	broker := testenv.NewKFake(t)
+	broker := kafkatest.NewKFake(t)
 	client, err := kgo.NewClient(broker.Opts(kgo.DefaultProduceTopic("bounded"),
 		kgo.ProducerBatchMaxBytes(2<<20), kgo.ProducerBatchCompression(kgo.NoCompression()))...)
 	require.NoError(t, err)

@@ -26,7 +26,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl"
 
 	"github.com/livegraph/livegraph/internal/platform/config"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // login is a SASL mechanism that sends arbitrary messages, including some that the mechanisms of
@@ -96,7 +96,7 @@ func scram(user, password string) login {
 }
 
 // canLogIn reports whether the broker accepts a client with these options.
-func canLogIn(t *testing.T, broker *testenv.Broker, opts ...kgo.Opt) bool {
+func canLogIn(t *testing.T, broker *kafkatest.Broker, opts ...kgo.Opt) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -111,7 +111,7 @@ func canLogIn(t *testing.T, broker *testenv.Broker, opts ...kgo.Opt) bool {
 }
 
 // requireLogin checks that the broker accepts only its own login.
-func requireLogin(t *testing.T, broker *testenv.Broker) {
+func requireLogin(t *testing.T, broker *kafkatest.Broker) {
 	t.Helper()
 	user, password := broker.Login().SASLUsername, broker.Login().SASLPassword.Reveal()
 	require.NotEmpty(t, password)
@@ -135,7 +135,7 @@ func requireLogin(t *testing.T, broker *testenv.Broker) {
 // TestTheEmbeddedKafkaAnswersNobodyWithoutItsLogin checks that a login is required, because every
 // account of the machine can reach the port, and the log has the records of all workspaces.
 func TestTheEmbeddedKafkaAnswersNobodyWithoutItsLogin(t *testing.T) {
-	broker := testenv.NewKFake(t)
+	broker := kafkatest.NewKFake(t)
 	requireLogin(t, broker)
 	before := broker.Login()
 	broker.Stop(t)
@@ -147,7 +147,7 @@ func TestTheEmbeddedKafkaAnswersNobodyWithoutItsLogin(t *testing.T) {
 // TestWhatIsNoRequestEndsAConnectionToTheEmbeddedKafka checks that an invalid request, which every
 // account of the machine can send, only closes its connection.
 func TestWhatIsNoRequestEndsAConnectionToTheEmbeddedKafka(t *testing.T) {
-	broker := testenv.NewKFake(t)
+	broker := kafkatest.NewKFake(t)
 	request := func(size uint32, key int16) []byte {
 		return append(
 			binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint32(nil, size), uint16(key)), 0, 0, 0, 0, 0, 1, 0xff, 0xff,
@@ -180,7 +180,7 @@ func TestWhatIsNoRequestEndsAConnectionToTheEmbeddedKafka(t *testing.T) {
 	require.NoError(t, err)
 	value := bytes.Repeat([]byte("x"), 7<<20)
 	require.NoError(t, client.ProduceSync(t.Context(), kgo.SliceRecord(value)).FirstErr())
-	require.Equal(t, value, testenv.Records(t, broker, "large")[0].Value, "whoever has logged in sends what they like")
+	require.Equal(t, value, kafkatest.Records(t, broker, "large")[0].Value, "whoever has logged in sends what they like")
 }
 
 // endpointOf reads the file with the port and the password of a broker.
@@ -195,7 +195,7 @@ func endpointOf(t *testing.T, dir string) map[string]any {
 
 func TestAPasswordThatWasChangedIsTheOneOfTheEmbeddedKafka(t *testing.T) {
 	dir := t.TempDir()
-	broker := testenv.KFakeIn(t, dir)
+	broker := kafkatest.KFakeIn(t, dir)
 	before := broker.Login()
 	broker.Stop(t)
 	endpoint := endpointOf(t, dir)
@@ -208,7 +208,7 @@ func TestAPasswordThatWasChangedIsTheOneOfTheEmbeddedKafka(t *testing.T) {
 		filepath.Join(dir, "log", "sasl.json"), []byte(`{"version":1,"plain":{"guest":"guest"}}`), 0o600,
 	))
 
-	broker = testenv.KFakeIn(t, dir)
+	broker = kafkatest.KFakeIn(t, dir)
 	require.Equal(t, config.Secret("another"), broker.Login().SASLPassword)
 	requireLogin(t, broker)
 	require.False(t, canLogIn(t, broker, kgo.SASL(scram(before.SASLUsername, before.SASLPassword.Reveal()))))
@@ -234,10 +234,10 @@ func TestALogFromBeforeTheLoginIsReadWithIt(t *testing.T) {
 	old.Close()
 	require.FileExists(t, filepath.Join(dir, "log", "sasl.json"), "the old broker says that nobody may log in")
 
-	broker := testenv.KFakeIn(t, dir)
+	broker := kafkatest.KFakeIn(t, dir)
 	requireLogin(t, broker)
 	require.Equal(t, broker.Login().SASLPassword.Reveal(), endpointOf(t, dir)["password"])
-	records := testenv.Records(t, broker, "kept")
+	records := kafkatest.Records(t, broker, "kept")
 	require.Len(t, records, 3)
 	require.Equal(t, "2", string(records[2].Value))
 }

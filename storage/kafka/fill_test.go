@@ -10,7 +10,7 @@ import (
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // large is the size of a large record. The retention of a partition is 32 of them.
@@ -35,7 +35,7 @@ func send(t *testing.T, c *kafka.Client, n, bytes int) int {
 }
 
 func TestABurstBetweenTwoMeasurementsDoesNotOverfillTheLog(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := open(t, b, refusesWhenFull)
 		sent := send(t, c, 100, large)
 		require.Less(t, sent, 32, "retention removes unconsumed records")
@@ -44,7 +44,7 @@ func TestABurstBetweenTwoMeasurementsDoesNotOverfillTheLog(t *testing.T) {
 }
 
 func TestLargeRecordsBehindManySmallOnesAreCountedByTheirBytes(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := open(t, b, refusesWhenFull)
 		const small = 2000
 		require.Equal(t, small, send(t, c, small, 100))
@@ -60,7 +60,7 @@ func TestLargeRecordsBehindManySmallOnesAreCountedByTheirBytes(t *testing.T) {
 }
 
 func TestRaisingTheRetentionAllowsMoreProduces(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := open(t, b, refusesWhenFull)
 		require.Less(t, send(t, c, 100, large), 32)
 		raised := "67108864"
@@ -73,7 +73,7 @@ func TestRaisingTheRetentionAllowsMoreProduces(t *testing.T) {
 }
 
 func TestRecordsThatTheConsumerHasStoredDoNotFillTheLog(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := open(t, b, refusesWhenFull)
 		commitAt(t, c, b, int64(send(t, c, 100, large))).Leave()
 		require.Eventually(t, func() bool { return send(t, c, 1, large) == 1 }, 10*time.Second, 50*time.Millisecond)

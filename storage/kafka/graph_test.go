@@ -18,11 +18,11 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // openGraph returns a client whose graph topics have four partitions.
-func openGraph(tb testing.TB, b *testenv.Broker, change func(*kafka.Options)) *kafka.Client {
+func openGraph(tb testing.TB, b *kafkatest.Broker, change func(*kafka.Options)) *kafka.Client {
 	tb.Helper()
 	c := open(tb, b, change)
 	require.NoError(tb, c.EnsureTopics(tb.Context(), graphSettings(4)))
@@ -36,7 +36,7 @@ func graphSettings(partitions int32) kafka.TopicSettings {
 }
 
 func TestAWorkspacesCommandsLandInItsPartitionWithWhoWaits(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := openGraph(t, b, nil)
 		workspace := uuid.New()
 		for i := range 3 {
@@ -55,7 +55,7 @@ func TestAWorkspacesCommandsLandInItsPartitionWithWhoWaits(t *testing.T) {
 }
 
 func TestTheLargestCommandFitsAndALargerOneIsRefused(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := openGraph(t, b, nil)
 		const room = 16 + len(kafka.HeaderRequestID)
 		record := kafka.Record{Workspace: uuid.New(), Value: make([]byte, kafka.MaxCommandBytes-room)}
@@ -73,7 +73,7 @@ func TestTheLargestCommandFitsAndALargerOneIsRefused(t *testing.T) {
 }
 
 func TestTheCommandsPartitionCountIsFixed(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		openGraph(t, b, nil)
 		other, err := kafka.Open(t.Context(), kafka.Options{
 			Brokers: b.Brokers(), Security: b.Security(), TopicPrefix: b.Prefix, BufferedBytes: 1 << 20,
@@ -91,7 +91,7 @@ func TestTheCommandsPartitionCountIsFixed(t *testing.T) {
 }
 
 func TestARecreatedCommandsTopicIsAnnouncedBeforeItIsUsed(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		var announced atomic.Int32
 		var ready atomic.Bool
 		ready.Store(true)
@@ -123,7 +123,7 @@ func TestARecreatedCommandsTopicIsAnnouncedBeforeItIsUsed(t *testing.T) {
 }
 
 func TestEventsOfAWorkspaceAreThereInTheirOrderWithoutAGap(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := openGraph(t, b, nil)
 		workspaces := []uuid.UUID{uuid.New(), uuid.New(), uuid.New()}
 		const n = 3000
@@ -146,7 +146,7 @@ func TestEventsThatFailLeaveNoGap(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
 	require.NoError(t, err)
 	t.Cleanup(cluster.Close)
-	b := testenv.BrokerAt(cluster.ListenAddrs(), config.KafkaSecurity{})
+	b := kafkatest.BrokerAt(cluster.ListenAddrs(), config.KafkaSecurity{})
 	c := openGraph(t, b, nil)
 	info := c.Topic(kafka.TopicEvents)
 	var requests atomic.Int32

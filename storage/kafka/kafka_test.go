@@ -18,7 +18,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 const retention = 16 << 20
@@ -28,7 +28,7 @@ func settings(partitions int32) kafka.TopicSettings {
 }
 
 // open returns a client and creates its topics.
-func open(tb testing.TB, b *testenv.Broker, change func(*kafka.Options)) *kafka.Client {
+func open(tb testing.TB, b *kafkatest.Broker, change func(*kafka.Options)) *kafka.Client {
 	tb.Helper()
 	opts := kafka.Options{
 		Brokers: b.Brokers(), Security: b.Security(), TopicPrefix: b.Prefix, BufferedBytes: 64 << 20,
@@ -61,15 +61,15 @@ func requireUnavailable(t *testing.T, err error) {
 }
 
 // consume returns the records of the topic and requires at least n.
-func consume(t *testing.T, b *testenv.Broker, topic string, n int) []*kgo.Record {
+func consume(t *testing.T, b *kafkatest.Broker, topic string, n int) []*kgo.Record {
 	t.Helper()
-	records := testenv.Records(t, b, b.Prefix+topic)
+	records := kafkatest.Records(t, b, b.Prefix+topic)
 	require.GreaterOrEqual(t, len(records), n)
 	return records
 }
 
 func TestRecordsLandInTheirPartitionWithTheRequestID(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := open(t, b, nil)
 		require.EqualValues(t, 4, c.PointsTopic().Partitions)
 		require.NotZero(t, c.PointsTopic().ID)
@@ -90,7 +90,7 @@ func TestRecordsLandInTheirPartitionWithTheRequestID(t *testing.T) {
 }
 
 func TestTopicsAreCreatedWithTheirSettingsAndKeptWhenTheyExist(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := open(t, b, func(o *kafka.Options) { o.TopicPrefix += "eu-" })
 		for topic, largest := range map[string]string{"eu-points": "1048588", "eu-points.dlq": "2097152"} {
 			admin := b.Admin(t)
@@ -119,7 +119,7 @@ func TestTopicsAreCreatedWithTheirSettingsAndKeptWhenTheyExist(t *testing.T) {
 }
 
 func TestWithTheBrokerGoneAProduceIsRefusedAtOnceAndRecovers(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := open(t, b, nil)
 		b.Stop(t)
 		require.Eventually(t, func() bool { return !c.Healthy() }, 2*time.Second, 10*time.Millisecond)
@@ -136,7 +136,7 @@ func TestWithTheBrokerGoneAProduceIsRefusedAtOnceAndRecovers(t *testing.T) {
 }
 
 func TestABrokerThatHangsIsDetectedInASecondAndCallersReturn(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		var frozen atomic.Bool
 		c := open(t, b, func(o *kafka.Options) { o.Dial = freezable(&frozen) })
 		_, err := c.ProducePoints(context.Background(), "req_1", []pointblock.Message{message(0, "a")})
@@ -178,7 +178,7 @@ func (c *frozenConn) Read(p []byte) (int, error) {
 }
 
 func TestAFullBufferIsRefusedAtOnce(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		var frozen atomic.Bool
 		c := open(t, b, func(o *kafka.Options) { o.Dial = freezable(&frozen); o.BufferedBytes = 1 << 20 })
 		big := pointblock.Message{Partition: 0, Value: make([]byte, 700<<10)}
@@ -204,7 +204,7 @@ func TestAFullBufferIsRefusedAtOnce(t *testing.T) {
 // TestSequenceNumbersForgottenInARestartDoNotStopTheProducer uses kfake: only kfake loses sequence
 // numbers.
 func TestSequenceNumbersForgottenInARestartDoNotStopTheProducer(t *testing.T) {
-	b := testenv.NewKFake(t)
+	b := kafkatest.NewKFake(t)
 	c := open(t, b, nil)
 	for round := range 3 {
 		for i := range 20 {
@@ -235,7 +235,7 @@ func forgetProducers(t *testing.T, dir string) {
 }
 
 func TestARecreatedTopicIsAdoptedAfterItsChangeWasAnnounced(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		var announced atomic.Int32
 		var ready atomic.Bool
 		ready.Store(true)
@@ -267,7 +267,7 @@ func TestARecreatedTopicIsAdoptedAfterItsChangeWasAnnounced(t *testing.T) {
 }
 
 func TestLogFillIsTheLagOfTheGroupAndLossesAreDetected(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := open(t, b, func(o *kafka.Options) { o.LogFullThreshold = 0.8 })
 		value := make([]byte, 512<<10)
 		produce := func(n int) (err error) {
@@ -302,7 +302,7 @@ func TestLogFillIsTheLagOfTheGroupAndLossesAreDetected(t *testing.T) {
 }
 
 // commitAt joins the group and commits an offset of partition 1.
-func commitAt(t *testing.T, c *kafka.Client, b *testenv.Broker, at int64) *kafka.Group {
+func commitAt(t *testing.T, c *kafka.Client, b *kafkatest.Broker, at int64) *kafka.Group {
 	t.Helper()
 	g, err := c.Join(kafka.GroupOptions{
 		Topic: b.Prefix + "points", Group: b.Prefix + "points", FetchBytes: 1 << 20,
@@ -320,7 +320,7 @@ func commitAt(t *testing.T, c *kafka.Client, b *testenv.Broker, at int64) *kafka
 }
 
 func TestADeadLetterContainsTheRecordAndTheFailure(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := open(t, b, nil)
 		largest := make([]byte, pointblock.MaxRecordBytes)
 		_, err := c.ProducePoints(context.Background(), "req_9", []pointblock.Message{

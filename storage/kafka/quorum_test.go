@@ -12,13 +12,13 @@ import (
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // TestTopicsOfThreeBrokersAreCreatedSafelyAndChecked creates topics beside one that an operator created
 // with one replica, and kills its broker.
 func TestTopicsOfThreeBrokersAreCreatedSafelyAndChecked(t *testing.T) {
-	q := testenv.NewKafkaQuorum(t)
+	q := kafkatest.NewQuorum(t)
 	unlimited, insync := "-1", "1"
 	_, err := q.Admin.CreateTopic(
 		t.Context(), 1, 1, map[string]*string{"retention.ms": &unlimited, "min.insync.replicas": &insync}, "audit",
@@ -79,7 +79,7 @@ func TestTopicsOfThreeBrokersAreCreatedSafelyAndChecked(t *testing.T) {
 
 // requireDefaultOfBrokers requires that new topics have the min.insync.replicas of the brokers if that is
 // higher than 2.
-func requireDefaultOfBrokers(t *testing.T, q *testenv.KafkaQuorum) {
+func requireDefaultOfBrokers(t *testing.T, q *kafkatest.Quorum) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -12,6 +12,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 	"github.com/livegraph/livegraph/storage/kafka/secure"
 	"github.com/livegraph/livegraph/test/engines/apachekafka"
+	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -35,8 +36,8 @@ type securedBrokers struct {
 
 // eachSecured runs a test with kfake and with Apache Kafka.
 func eachSecured(t *testing.T, test func(t *testing.T, g *securedBrokers)) {
-	t.Run(testenv.KFake, func(t *testing.T) { test(t, securedKFake(t)) })
-	t.Run(testenv.Apache, func(t *testing.T) { test(t, securedApache(t)) })
+	t.Run(kafkatest.KFake, func(t *testing.T) { test(t, securedKFake(t)) })
+	t.Run(kafkatest.Apache, func(t *testing.T) { test(t, securedApache(t)) })
 }
 
 func newSecured(t *testing.T) (g *securedBrokers, server, expired testenv.Certificate) {
@@ -86,7 +87,7 @@ func securedApache(t *testing.T) *securedBrokers {
 		"scram-sha-256.sasl.jaas.config": module + "scram.ScramLoginModule required;",
 		"scram-sha-512.sasl.jaas.config": module + "scram.ScramLoginModule required;",
 	}
-	k := testenv.StoppableApacheKafka(t, func(o *apachekafka.Options) {
+	k := kafkatest.StoppableApacheKafka(t, func(o *apachekafka.Options) {
 		credentials := "=[name=" + user + ",password=" + password + "]"
 		o.Scram = []string{"SCRAM-SHA-256" + credentials, "SCRAM-SHA-512" + credentials}
 		o.Properties = map[string]string{

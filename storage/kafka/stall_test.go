@@ -11,14 +11,14 @@ import (
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // stallLimit is the limit of these tests. It is longer than a fetch waits for records.
 const stallLimit = 2 * time.Second
 
 // openForStalls returns a client whose topic of points has records of partitions 0 and 1.
-func openForStalls(t *testing.T, b *testenv.Broker, records int) *kafka.Client {
+func openForStalls(t *testing.T, b *kafkatest.Broker, records int) *kafka.Client {
 	t.Helper()
 	c := open(t, b, func(o *kafka.Options) { o.StallLimit = stallLimit })
 	produceTo(t, c, records, 0, 1)
@@ -36,7 +36,7 @@ func produceTo(t *testing.T, c *kafka.Client, records int, partitions ...int32) 
 }
 
 func TestAnAssignmentThatHasStoppedFetchingReadsToTheEnd(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		const records = 20
 		c := openForStalls(t, b, records)
 		a, err := c.Assign(kafka.AssignOptions{
@@ -76,7 +76,7 @@ func requireRange(t *testing.T, offsets []int64, from, to int64) {
 }
 
 func TestATailThatHasStoppedFetchingContinues(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := openForStalls(t, b, 3)
 		tail, err := c.TailPoints(map[int32]int64{0: 0, 1: 3}, 1<<20)
 		require.NoError(t, err)
@@ -104,7 +104,7 @@ func TestATailThatHasStoppedFetchingContinues(t *testing.T) {
 }
 
 func TestAMemberThatHasStoppedFetchingMustLeave(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := openForStalls(t, b, 3)
 		start := func(_ context.Context, committed map[int32]int64) (map[int32]int64, error) {
 			for p, offset := range committed {

@@ -9,11 +9,11 @@ import (
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 func TestTheLogIsTrimmedByTimeAsFarAsItIsCommitted(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := open(t, b, nil)
 		admin := b.Admin(t)
 		name := b.Prefix + "points"

@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/test/bench/machine"
 	"github.com/livegraph/livegraph/test/bench/record"
 	"github.com/livegraph/livegraph/test/harness"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 const (
@@ -32,7 +32,7 @@ const (
 // are in all partitions, and of one workspace, which is in one. Its baseline is one process in the same run.
 func BenchmarkCommandScale(b *testing.B) {
 	r := record.New(b)
-	broker := testenv.NewKFake(b)
+	broker := kafkatest.NewKFake(b)
 	split := harness.NewSplit(
 		b, binary, []harness.Role{{Name: "api", Count: 1}, {Name: "commands", Count: scaleMax}}, broker.Settings()...,
 	)

@@ -25,10 +25,23 @@ type Store struct {
 	URL *url.URL
 }
 
+// Migrated returns the URL of an empty database with all migrations.
+func Migrated(tb testing.TB) string {
+	tb.Helper()
+	return testenv.MigratedClickHouse(tb, func(ctx context.Context, address string) error {
+		db, err := clickhouse.Open(ctx, address)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = db.Close() }()
+		return db.Migrate(ctx)
+	})
+}
+
 // New creates an empty Store.
 func New(tb testing.TB) *Store {
 	tb.Helper()
-	address, err := url.Parse(testenv.MigratedClickHouse(tb))
+	address, err := url.Parse(Migrated(tb))
 	require.NoError(tb, err)
 	db, err := clickhouse.Open(context.Background(), address.String())
 	require.NoError(tb, err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/services/doctor"
 	"github.com/livegraph/livegraph/test/harness"
+	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -94,16 +95,15 @@ func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the engines")
 	}
-	binary, remove, err := harness.Build()
+	binary, err := harness.Build()
 	require.NoError(t, err)
-	t.Cleanup(remove)
 	stores := map[string]string{
 		"LIVEGRAPH_CLICKHOUSE_URL": testenv.ClickHouse(t),
 		"LIVEGRAPH_POSTGRES_URL":   testenv.Postgres(t),
 		"LIVEGRAPH_REDIS_URL":      testenv.Redis(t),
 		"LIVEGRAPH_MILVUS_ADDRESS": testenv.Milvus(t),
 	}
-	for _, setting := range testenv.NewKFake(t).Settings() {
+	for _, setting := range kafkatest.NewKFake(t).Settings() {
 		name, value, _ := strings.Cut(setting, "=")
 		stores[name] = value
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/spool"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/chtest"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // Audit is the group of the routes that read audit records, with the spool, the log and
@@ -35,7 +36,7 @@ type Audit struct {
 func (a *Audit) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	var err error
-	a.ClickHouseURL = testenv.MigratedClickHouse(t)
+	a.ClickHouseURL = chtest.Migrated(t)
 	a.Records, err = clickhouse.Open(t.Context(), a.ClickHouseURL)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = a.Records.Close() })
@@ -46,7 +47,7 @@ func (a *Audit) Group(t testing.TB, s *Server) []route.Route {
 	a.Spool, err = spool.Open(a.Dir, spool.Options{MaxBytes: a.MaxSpoolBytes, Sync: time.Second})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = a.Spool.Close() })
-	log := OpenLog(t, testenv.NewKFake(t))
+	log := OpenLog(t, kafkatest.NewKFake(t))
 	s.Trail = audit.NewTrail(audit.TrailDeps{Spool: a.Spool, Log: log, CountEvery: 100 * time.Millisecond})
 	if !a.SpoolOnly && !a.LogOnly {
 		background(t, auditconsumer.New(auditconsumer.Deps{

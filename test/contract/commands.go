@@ -19,6 +19,7 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/files"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -37,7 +38,7 @@ type Commands struct {
 func (c *Commands) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	if c.Log == nil {
-		c.Log = OpenLog(t, testenv.NewKFake(t))
+		c.Log = OpenLog(t, kafkatest.NewKFake(t))
 	}
 	if c.Redis == nil {
 		db, err := redis.Open(t.Context(), redis.Options{URL: testenv.Redis(t)})

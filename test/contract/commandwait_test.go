@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/redis"
 	"github.com/livegraph/livegraph/test/contract"
+	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -114,7 +115,7 @@ func TestACommandThatTakesTooLongMayStillApply(t *testing.T) {
 
 func TestWithoutTheLogACommandIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
-	broker := testenv.NewKFake(t)
+	broker := kafkatest.NewKFake(t)
 	log, err := kafka.Open(t.Context(), kafka.Options{
 		Brokers: broker.Brokers(), Security: broker.Security(), BufferedBytes: 64 << 20,
 	})
@@ -163,7 +164,7 @@ func (l *lossyLog) ProduceCommand(ctx context.Context, r kafka.Record) error {
 
 func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
 	t.Parallel()
-	log := contract.OpenLog(t, testenv.NewKFake(t))
+	log := contract.OpenLog(t, kafkatest.NewKFake(t))
 	lossy := &lossyLog{Client: log}
 	group := &contract.Commands{Log: log, WithoutConsumer: true, Change: func(d *commands.Deps) {
 		d.Log, d.AbandonAfter = lossy, time.Millisecond

@@ -31,7 +31,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 // Version is the version that the server under test reports.
@@ -78,7 +78,7 @@ func Start(t testing.TB, groups ...Group) *Server {
 // StartWith is Start with another configuration.
 func StartWith(t testing.TB, cfg config.API, groups ...Group) *Server {
 	t.Helper()
-	url := testenv.MigratedPostgres(t)
+	url := pgtest.Migrated(t)
 	db, err := stores.Open(t.Context(), url, 8)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)

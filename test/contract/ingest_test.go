@@ -20,7 +20,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/test/contract"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 const ingestPath = "/api/live-data/ingest"
@@ -40,10 +40,10 @@ type rejection struct {
 }
 
 // readPointsLog returns all points in the log as "source metric tags time=value", and all deletions.
-func readPointsLog(t *testing.T, broker *testenv.Broker) []string {
+func readPointsLog(t *testing.T, broker *kafkatest.Broker) []string {
 	t.Helper()
 	out := []string{}
-	for _, record := range testenv.Records(t, broker, "points") {
+	for _, record := range kafkatest.Records(t, broker, "points") {
 		var decoded pointblock.Record
 		require.NoError(t, pointblock.Decode(record.Value, &decoded))
 		for i := range decoded.Spans {
@@ -71,12 +71,12 @@ func readPointsLog(t *testing.T, broker *testenv.Broker) []string {
 
 type liveWithLog struct {
 	*live
-	broker *testenv.Broker
+	broker *kafkatest.Broker
 }
 
 func startLiveWithLog(t *testing.T) *liveWithLog {
 	t.Helper()
-	broker := testenv.NewKFake(t)
+	broker := kafkatest.NewKFake(t)
 	group := &contract.LiveData{Log: contract.OpenLog(t, broker)}
 	return &liveWithLog{live: &live{Server: contract.Start(t, group.Group), LiveData: group}, broker: broker}
 }
@@ -300,7 +300,7 @@ func TestIngestTakesEncodedBodiesAndBoundsThem(t *testing.T) {
 
 func TestWithTheLogStoppedIngestIsUnavailableAtOnce(t *testing.T) {
 	t.Parallel()
-	broker := testenv.NewKFake(t)
+	broker := kafkatest.NewKFake(t)
 	group := &contract.LiveData{Log: contract.OpenLog(t, broker)}
 	l := &live{Server: contract.Start(t, group.Group), LiveData: group}
 	made := l.createSource(t, `{"name":"boiler"}`)

@@ -24,7 +24,8 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/chtest"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // LiveData is the group of live-data routes, with its stores. A test may set fields
@@ -43,13 +44,13 @@ type LiveData struct {
 func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	if l.Points == nil {
-		store, err := clickhouse.Open(t.Context(), testenv.MigratedClickHouse(t))
+		store, err := clickhouse.Open(t.Context(), chtest.Migrated(t))
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = store.Close() })
 		l.Points = store
 	}
 	if l.Log == nil {
-		l.Log = OpenLog(t, testenv.NewKFake(t))
+		l.Log = OpenLog(t, kafkatest.NewKFake(t))
 	}
 	installation, err := s.DB.Installation(t.Context())
 	require.NoError(t, err)
@@ -90,7 +91,7 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 }
 
 // OpenLog opens the log of a broker, and creates topics with four partitions.
-func OpenLog(t testing.TB, broker *testenv.Broker) *kafka.Client {
+func OpenLog(t testing.TB, broker *kafkatest.Broker) *kafka.Client {
 	t.Helper()
 	log, err := kafka.Open(t.Context(), kafka.Options{
 		Brokers: broker.Brokers(), Security: broker.Security(), BufferedBytes: 64 << 20,

@@ -14,16 +14,17 @@ import (
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/chtest"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // Pipeline is the group of the routes with which operators manage the pipeline and the
 // indexes, with a running points consumer.
 type Pipeline struct {
-	Points        *clickhouse.DB  // set by Group
-	ClickHouseURL string          // its URL
-	Log           *kafka.Client   // set by Group
-	Kafka         *testenv.Broker // broker of Log
+	Points        *clickhouse.DB    // set by Group
+	ClickHouseURL string            // its URL
+	Log           *kafka.Client     // set by Group
+	Kafka         *kafkatest.Broker // broker of Log
 	// Change, when set, changes the dependencies of the routes.
 	Change func(*pipeline.Deps)
 }
@@ -33,12 +34,12 @@ type Pipeline struct {
 func (d *Pipeline) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	var err error
-	d.ClickHouseURL = testenv.MigratedClickHouse(t)
+	d.ClickHouseURL = chtest.Migrated(t)
 	d.Points, err = clickhouse.Open(t.Context(), d.ClickHouseURL)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Points.Close() })
 	const group = "desk-points"
-	d.Kafka = testenv.NewKFake(t)
+	d.Kafka = kafkatest.NewKFake(t)
 	d.Log, err = kafka.Open(t.Context(), kafka.Options{
 		Brokers: d.Kafka.Brokers(), Security: d.Kafka.Security(), BufferedBytes: 64 << 20, PointsGroup: group,
 		EventsGroups: []string{"desk-lexical", "desk-embeddings"},

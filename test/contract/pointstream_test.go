@@ -14,13 +14,13 @@ import (
 
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/test/contract"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 const streamPath = "/api/live-data/stream"
 
 // startLiveOn is startLive on a given broker.
-func startLiveOn(t *testing.T, k *testenv.Broker, group *contract.LiveData) *live {
+func startLiveOn(t *testing.T, k *kafkatest.Broker, group *contract.LiveData) *live {
 	t.Helper()
 	log, err := kafka.Open(t.Context(), kafka.Options{
 		Brokers: k.Brokers(), Security: k.Security(), TopicPrefix: k.Prefix, BufferedBytes: 64 << 20,

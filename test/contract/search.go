@@ -21,6 +21,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"
+	"github.com/livegraph/livegraph/test/chtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -80,7 +81,7 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	}
 	if !g.WithoutIndexes {
 		if g.Points == nil {
-			g.Points, err = clickhouse.Open(t.Context(), testenv.MigratedClickHouse(t))
+			g.Points, err = clickhouse.Open(t.Context(), chtest.Migrated(t))
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = g.Points.Close() })
 		}

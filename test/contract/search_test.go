@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/test/contract"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // indexTimeout is how long a change may take to be found by searches on a busy machine.
@@ -33,7 +33,7 @@ func startSearch(t *testing.T) *searcher {
 
 func startSearchWith(t *testing.T, group *contract.Search) *searcher {
 	t.Helper()
-	group.Log = contract.OpenLog(t, testenv.NewKFake(t))
+	group.Log = contract.OpenLog(t, kafkatest.NewKFake(t))
 	commands := &contract.Commands{Log: group.Log}
 	return &searcher{
 		writer: &writer{Server: contract.Start(t, commands.Group, contract.GraphReads, group.Group), Commands: commands},

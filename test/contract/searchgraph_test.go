@@ -11,6 +11,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/test/contract"
+	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -215,7 +216,7 @@ func TestAnAdministratorRebuildsOnlyTheIndexOfTheirOwnWorkspace(t *testing.T) {
 
 func TestHybridSearchShowsTheLatestValuesOfLinkedSources(t *testing.T) {
 	t.Parallel()
-	group := &contract.Search{Log: contract.OpenLog(t, testenv.NewKFake(t))}
+	group := &contract.Search{Log: contract.OpenLog(t, kafkatest.NewKFake(t))}
 	data, commands := &contract.LiveData{Log: group.Log}, &contract.Commands{Log: group.Log}
 	s := contract.Start(t, data.Group, commands.Group, contract.GraphReads, func(
 		t testing.TB, s *contract.Server,

@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/contract"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -398,7 +398,7 @@ func TestADeletedSourceIsWrittenToTheLog(t *testing.T) {
 
 func TestADeletionOutlivesAnOutageOfTheLog(t *testing.T) {
 	t.Parallel()
-	broker := testenv.NewKFake(t)
+	broker := kafkatest.NewKFake(t)
 	group := &contract.LiveData{Log: contract.OpenLog(t, broker)}
 	l := &live{Server: contract.Start(t, group.Group), LiveData: group}
 	made := l.createSource(t, `{"name":"boiler"}`)

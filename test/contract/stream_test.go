@@ -13,11 +13,11 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/tail"
 	"github.com/livegraph/livegraph/test/contract"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 func TestPointsAreStreamedAsTheyArrive(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, k *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, k *kafkatest.Broker) {
 		l := startLiveOn(t, k, &contract.LiveData{})
 		boiler := l.createSource(t, `{"name": "boiler", "unit": "W", "metrics": [{"name": "temperature", "unit": "°C"}]}`)
 		l.ingest(t, boiler.ID, "before", 1)
@@ -67,7 +67,7 @@ func TestPointsAreStreamedAsTheyArrive(t *testing.T) {
 // Points of another workspace are never visible, whatever the selectors are.
 func TestAStreamShowsNothingOfAnotherWorkspace(t *testing.T) {
 	t.Parallel()
-	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
+	l := startLiveOn(t, kafkatest.NewKFake(t), &contract.LiveData{})
 	other := l.NewWorkspace(t, "live")
 	key := l.NewKey(t, []uuid.UUID{other}, request.Admin)
 	theirs := decode[source](
@@ -118,7 +118,7 @@ func TestAStreamShowsNothingOfAnotherWorkspace(t *testing.T) {
 
 func TestAStreamHasWhatItsSelectorsMatch(t *testing.T) {
 	t.Parallel()
-	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
+	l := startLiveOn(t, kafkatest.NewKFake(t), &contract.LiveData{})
 	node := uuid.NewString()
 	a := l.createSource(t, fmt.Sprintf(`{"name": "a", "nodeId": %q}`, node))
 	b := l.createSource(t, `{"name": "b"}`)
@@ -185,7 +185,7 @@ func TestAStreamHasWhatItsSelectorsMatch(t *testing.T) {
 }
 
 func TestAReaderThatComesBackMissesNothing(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, k *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, k *kafkatest.Broker) {
 		l := startLiveOn(t, k, &contract.LiveData{})
 		var sources []string
 		for n := range 8 { // in all partitions
@@ -230,7 +230,7 @@ func TestAReaderThatComesBackMissesNothing(t *testing.T) {
 }
 
 func TestAReaderLearnsWhatTheLogNoLongerContains(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, k *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, k *kafkatest.Broker) {
 		group := &contract.LiveData{Limits: tail.Limits{ReplayRecords: 50}}
 		l := startLiveOn(t, k, group)
 		s := l.createSource(t, `{"name": "s"}`)
@@ -267,7 +267,7 @@ func TestAReaderLearnsWhatTheLogNoLongerContains(t *testing.T) {
 
 func TestDeletionsAreStreamedAndWhatTheyMakeVoidIsNot(t *testing.T) {
 	t.Parallel()
-	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
+	l := startLiveOn(t, kafkatest.NewKFake(t), &contract.LiveData{})
 	s, other := l.createSource(t, `{"name": "s"}`), l.createSource(t, `{"name": "other"}`)
 	start := l.openStream(t, "").awaitStart()
 	all, named := l.openStream(t, "").awaitStart(), l.openStream(t, "source=s&tag.x=y").awaitStart()

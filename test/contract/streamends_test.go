@@ -18,12 +18,12 @@ import (
 	"github.com/livegraph/livegraph/api/tail"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/contract"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 func TestAStreamOfPointsEndsWithItsKeyWithinASecond(t *testing.T) {
 	t.Parallel()
-	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
+	l := startLiveOn(t, kafkatest.NewKFake(t), &contract.LiveData{})
 	s := l.createSource(t, `{"name": "s"}`)
 	text, key := l.AddKey(t, access.NewKey{Mode: "live", Workspaces: []uuid.UUID{l.Workspace}}, request.ReadLiveData)
 	stream := l.openStream(t, "metric=other", withKey(text)).awaitStart()
@@ -51,7 +51,7 @@ func TestAStreamOfPointsEndsWithItsKeyWithinASecond(t *testing.T) {
 
 func TestStreamsOfPointsEndWithTheServer(t *testing.T) {
 	t.Parallel()
-	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
+	l := startLiveOn(t, kafkatest.NewKFake(t), &contract.LiveData{})
 	stream := l.openStream(t, "").awaitStart()
 	began := time.Now()
 	l.Stop()
@@ -109,7 +109,7 @@ func TestASlowReaderIsDroppedAndTheOthersContinue(t *testing.T) {
 	group := &contract.LiveData{Limits: tail.Limits{BufferedBytes: 4 << 20}, Change: func(d *livedata.Deps) {
 		d.WriteTimeout = 2 * time.Minute
 	}}
-	l := startLiveOn(t, testenv.NewKFake(t), group)
+	l := startLiveOn(t, kafkatest.NewKFake(t), group)
 	s := l.createSource(t, `{"name": "s"}`)
 	stuck := l.openUnread(t, l.Admin, "")
 	fast := l.openStream(t, "").awaitStart()
@@ -181,7 +181,7 @@ func (s *pointStream) countPoints() (points int, end sseEvent) {
 func TestTheStreamsOfPointsAreLimited(t *testing.T) {
 	t.Parallel()
 	group := &contract.LiveData{Limits: tail.Limits{Streams: 4, PerWorkspace: 3, PerKey: 2}}
-	l := startLiveOn(t, testenv.NewKFake(t), group)
+	l := startLiveOn(t, kafkatest.NewKFake(t), group)
 	other := l.NewWorkspace(t, "live")
 	key := l.NewKey(t, []uuid.UUID{l.Workspace, other}, request.ReadLiveData)
 	refused := func(key, workspace string) {
@@ -205,7 +205,7 @@ func TestTheStreamsOfPointsAreLimited(t *testing.T) {
 
 func TestBadParametersOfAStreamNameTheParameter(t *testing.T) {
 	t.Parallel()
-	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
+	l := startLiveOn(t, kafkatest.NewKFake(t), &contract.LiveData{})
 	s := l.openStream(t, "metric=m&metric=n").awaitStart()
 	for query, field := range map[string]string{
 		"epoch=s": "epoch", "from=now": "from", "sourceId=x": "sourceId", "nodeId=x": "nodeId", "source=a&source=b": "source",
@@ -236,7 +236,7 @@ func TestBadParametersOfAStreamNameTheParameter(t *testing.T) {
 
 func TestAStreamOutlivesAnOutageOfTheLog(t *testing.T) {
 	t.Parallel()
-	k := testenv.NewKFake(t)
+	k := kafkatest.NewKFake(t)
 	l := startLiveOn(t, k, &contract.LiveData{})
 	s := l.createSource(t, `{"name": "s"}`)
 	stream := l.openStream(t, "").awaitStart()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/services/doctor"
 	"github.com/livegraph/livegraph/test/engines/apachekafka"
+	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -25,7 +26,7 @@ func secureKafka(t *testing.T) map[string]string {
 	t.Helper()
 	ca := testenv.NewAuthority(t)
 	certificate := ca.Sign("localhost", time.Hour)
-	broker := testenv.StoppableApacheKafka(t, func(o *apachekafka.Options) {
+	broker := kafkatest.StoppableApacheKafka(t, func(o *apachekafka.Options) {
 		o.Scram = []string{"SCRAM-SHA-512=[name=livegraph,password=" + kafkaPassword + "]"}
 		o.Listeners = []apachekafka.Listener{{Name: "LOGIN", Protocol: "SASL_SSL", Properties: map[string]string{
 			"ssl.keystore.type": "PEM", "ssl.keystore.location": certificate.Combined,

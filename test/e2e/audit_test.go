@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -184,7 +185,7 @@ func requireKeyNotStored(t *testing.T, dir, key string) {
 // audit records survive a kill and are written once when Kafka is back.
 func TestAuditRecordsWaitForKafka(t *testing.T) {
 	t.Parallel()
-	kafka := testenv.NewKFake(t)
+	kafka := kafkatest.NewKFake(t)
 	s := newServer(t)
 	s.Env = kafka.Settings()
 	s.Start()

@@ -26,7 +26,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 const examples = "../../docs/consumers"
@@ -64,7 +64,7 @@ var consumerPython = sync.OnceValues(func() (string, error) {
 type example struct {
 	t       *testing.T
 	command []string
-	broker  *testenv.Broker
+	broker  *kafkatest.Broker
 	topic   string
 }
 
@@ -100,7 +100,7 @@ func (e *example) run(args ...string) (lines []exampleLine) {
 	return lines
 }
 
-func eachExample(t *testing.T, broker *testenv.Broker, test func(t *testing.T, e *example)) {
+func eachExample(t *testing.T, broker *kafkatest.Broker, test func(t *testing.T, e *example)) {
 	t.Helper()
 	t.Run("go", func(t *testing.T) {
 		program := filepath.Join(t.TempDir(), "consumer")
@@ -138,9 +138,9 @@ func TestTheExampleConsumersReadTheLog(t *testing.T) {
 		tryExamples(t, s)
 	})
 	t.Run("Apache Kafka", func(t *testing.T) {
-		broker := testenv.StoppableApacheKafka(t)
+		broker := kafkatest.StoppableApacheKafka(t)
 		s := newServer(t)
-		s.Env = testenv.BrokerAt(broker.Brokers(), config.KafkaSecurity{}).Settings()
+		s.Env = kafkatest.BrokerAt(broker.Brokers(), config.KafkaSecurity{}).Settings()
 		s.Start()
 		tryExamples(t, s)
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/services/doctor"
 	"github.com/livegraph/livegraph/test/harness"
+	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -36,7 +37,7 @@ var livegraphTopics = []string{"points", "graph.commands", "graph.events", "audi
 func TestNothingIsLostWhenBrokersFail(t *testing.T) {
 	testenv.RequireFull(t)
 	t.Parallel()
-	brokers := testenv.NewKafkaQuorum(t)
+	brokers := kafkatest.NewQuorum(t)
 	s := newServer(t)
 	s.Env = []string{"LIVEGRAPH_KAFKA_BROKERS=" + strings.Join(brokers.Brokers(), ",")}
 	s.Start()
@@ -93,7 +94,7 @@ func TestNothingIsLostWhenBrokersFail(t *testing.T) {
 
 // requireSafeTopics requires that the server created topics that survive the loss of a broker, and that
 // the doctor has no objection.
-func (s *server) requireSafeTopics(t *testing.T, brokers *testenv.KafkaQuorum) {
+func (s *server) requireSafeTopics(t *testing.T, brokers *kafkatest.Quorum) {
 	t.Helper()
 	brokers.AwaitInSync(t, livegraphTopics...)
 	env := s.Env

@@ -22,7 +22,7 @@ import (
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/livegraph/livegraph/test/harness"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 // shownPrefix is the number of bytes of a key that may be shown: lg_live_ and four characters.
@@ -299,7 +299,7 @@ func (s *server) dumpMilvus() string {
 func (s *server) dumpTopics() string {
 	s.t.Helper()
 	var all strings.Builder
-	for _, r := range testenv.Records(s.t, s.Kafka()) {
+	for _, r := range kafkatest.Records(s.t, s.Kafka()) {
 		fmt.Fprintf(&all, "%s %s %s\n", r.Topic, r.Key, r.Value)
 		for _, h := range r.Headers {
 			fmt.Fprintf(&all, "%s %s\n", h.Key, h.Value)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -91,7 +92,7 @@ func (s *server) eventuallyTotals(source string, count int, sum float64, limit t
 // does not contain, that requests fail without waiting, and that ingest resumes when Kafka is back.
 func TestIngestIsRefusedAtOnceWhileKafkaIsDown(t *testing.T) {
 	t.Parallel()
-	kafka := testenv.NewKFake(t)
+	kafka := kafkatest.NewKFake(t)
 	s := newServer(t)
 	s.Env = kafka.Settings()
 	s.Start()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/platform/runfile"
+	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -20,10 +21,10 @@ func (s *Server) RunFile() runfile.Server {
 }
 
 // Kafka returns the Kafka of the running server, with its login.
-func (s *Server) Kafka() *testenv.Broker {
+func (s *Server) Kafka() *kafkatest.Broker {
 	s.t.Helper()
 	running := s.RunFile()
-	return testenv.BrokerAt(running.KafkaBrokers, running.KafkaLogin())
+	return kafkatest.BrokerAt(running.KafkaBrokers, running.KafkaLogin())
 }
 
 // PostgresSuperuser returns the superuser's URL of a database of the server's embedded

@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -29,39 +28,10 @@ import (
 
 const (
 	startTimeout = 90 * time.Second
-	stopTimeout  = 15 * time.Second
+	stopTimeout  = 30 * time.Second // the grace period that docs/operations.md names
 
 	firstRunFile = "first-run.json"
 )
-
-// Build compiles the binary into a temporary directory; remove deletes the directory.
-func Build() (binary string, remove func(), err error) {
-	dir, err := os.MkdirTemp("", "livegraph-test-")
-	if err != nil {
-		return "", nil, err
-	}
-	remove = func() { _ = os.RemoveAll(dir) }
-	binary = filepath.Join(dir, "livegraph")
-	build := exec.Command("go", "build", "-o", binary, "github.com/livegraph/livegraph/cmd/livegraph")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		remove()
-		return "", nil, fmt.Errorf("building the binary: %w", err)
-	}
-	return binary, remove, nil
-}
-
-// Main is the TestMain of tests of the binary: it builds the binary, sets its path, and runs the tests.
-func Main(m *testing.M, binary *string) {
-	path, remove, err := Build()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	defer remove()
-	*binary = path
-	m.Run() // the process exits with its result
-}
 
 // FirstRun is the content of first-run.json.
 type FirstRun struct {

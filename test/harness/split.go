@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -43,7 +44,7 @@ func NewSplit(t testing.TB, binary string, roles []Role, kafka ...string) *Split
 	t.Helper()
 	s := &Split{ClickHouseURL: testenv.ClickHouse(t), t: t, byRole: map[string][]*Server{}}
 	if len(kafka) == 0 {
-		kafka = testenv.NewKFake(t).Settings()
+		kafka = kafkatest.NewKFake(t).Settings()
 	}
 	engines := append(slices.Clone(kafka),
 		"LIVEGRAPH_CLICKHOUSE_URL="+s.ClickHouseURL,

@@ -1,12 +1,14 @@
 package pgtest
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -20,10 +22,23 @@ func OpenAt(t testing.TB, url string) *DB {
 	return db
 }
 
+// Migrated returns the URL of an empty database with all migrations.
+func Migrated(t testing.TB) string {
+	t.Helper()
+	return testenv.MigratedPostgres(t, func(ctx context.Context, address string) error {
+		db, err := stores.Open(ctx, address, 1)
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		return db.Migrate(ctx)
+	})
+}
+
 // Open opens a migrated database that belongs to the test.
 func Open(t *testing.T) *DB {
 	t.Helper()
-	return OpenAt(t, testenv.MigratedPostgres(t))
+	return OpenAt(t, Migrated(t))
 }
 
 // Workspace creates a workspace of plan starter.

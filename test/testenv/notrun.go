@@ -6,35 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-
-	"github.com/livegraph/livegraph/test/engines/jars"
 )
 
 // notRunFile is the environment variable with the file to which reports of tests that did
 // not run are appended, so that a caller of many test binaries can print them at the end.
 const notRunFile = "LIVEGRAPH_TEST_NOT_RUN"
-
-// requireApache returns the jars of Apache Kafka. If they cannot be installed, it skips the
-// test and reports it as not run; with CI=true it fails the test.
-func requireApache(t testing.TB) *jars.Installation {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("needs Apache Kafka")
-	}
-	RequireFull(t)
-	installed, err := apachePackages()
-	if err == nil {
-		return installed
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatalf("testenv: this test was to run on Apache Kafka too: %v", err)
-	}
-	reportNotRunOnApache()
-	t.Skipf("not run on Apache Kafka: %v", err)
-	return nil
-}
 
 // SkipMissing skips a test for which the machine lacks a requirement, and reports it as not run;
 // with CI=true it fails the test. what names the tests and, in brackets, the requirement.
@@ -43,21 +20,13 @@ func SkipMissing(t testing.TB, what string) {
 	if os.Getenv("CI") == "true" {
 		t.Fatalf("testenv: not run: %s", what)
 	}
-	reportNotRun("NOT RUN: " + what + "\n")
+	ReportNotRun("NOT RUN: " + what + "\n")
 	t.Skipf("not run: %s", what)
 }
 
-// reportNotRunOnApache reports once per binary that tests did not run on Apache Kafka.
-var reportNotRunOnApache = sync.OnceFunc(func() {
-	_, reason := apachePackages()
-	reportNotRun(fmt.Sprintf(
-		"NOT RUN: the tests of %s on Apache Kafka (%v). They ran on kfake alone.\n", binaryName(), reason,
-	))
-})
-
-// reportNotRun reports tests that did not run. `go test` does not show the output of a package
+// ReportNotRun reports tests that did not run. `go test` does not show the output of a package
 // that passes, so the report is also written to the standard error of the go command.
-func reportNotRun(line string) {
+func ReportNotRun(line string) {
 	_, _ = io.WriteString(os.Stderr, line)
 	if parent, err := openParentStderr(); err == nil {
 		_, _ = io.WriteString(parent, line)
@@ -71,8 +40,8 @@ func reportNotRun(line string) {
 	}
 }
 
-// binaryName returns the last two elements of the test package's folder.
-func binaryName() string {
+// BinaryName returns the last two elements of the test package's folder.
+func BinaryName() string {
 	dir, err := os.Getwd()
 	if err != nil {
 		return filepath.Base(os.Args[0])

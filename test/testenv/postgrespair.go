@@ -39,7 +39,7 @@ func NewPostgresPair(t testing.TB) *PostgresPair {
 		if err != nil {
 			t.Fatalf("testenv: %v", err)
 		}
-		return startForTest(t, embedded.PostgresOptions{Options: o, Settings: pairSettings}, embedded.StartPostgres)
+		return StartForTest(t, embedded.PostgresOptions{Options: o, Settings: pairSettings}, embedded.StartPostgres)
 	}
 	p := &PostgresPair{primary: start("primary"), standbyDir: filepath.Join(dir, "standby")}
 	if err := p.copyPrimary(t.Context(), filepath.Join(dir, "primary")); err != nil {

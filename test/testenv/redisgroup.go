@@ -87,7 +87,7 @@ func startGroup[G interface{ Stop(context.Context) error }](
 		t.Fatalf("testenv: %v", err)
 	}
 	o.Dir = t.TempDir()
-	return startForTest(t, o, start)
+	return StartForTest(t, o, start)
 }
 
 // valkeyBinary returns the path of the server.
@@ -113,7 +113,7 @@ func sharedGroup[G any](
 	return sync.OnceValues(func() (g G, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 		defer cancel()
-		dir, err := folder()
+		dir, err := Folder()
 		if err != nil {
 			return g, err
 		}

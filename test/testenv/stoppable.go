@@ -51,11 +51,11 @@ func stoppable(
 	if err != nil {
 		t.Fatalf("testenv: %v", err)
 	}
-	return startForTest(t, o, start)
+	return StartForTest(t, o, start)
 }
 
-// startForTest starts a server and stops it at the end of the test.
-func startForTest[O any, S interface{ Stop(context.Context) error }](
+// StartForTest starts a server and stops it at the end of the test.
+func StartForTest[O any, S interface{ Stop(context.Context) error }](
 	t testing.TB, o O, start func(context.Context, O) (S, error),
 ) S {
 	t.Helper()

@@ -39,9 +39,9 @@ const dropTimeout = 20 * time.Second
 
 var serial atomic.Int64 // makes names unique within the binary
 
-// folder creates the folder of this test binary's engines once. It also removes the folders
+// Folder creates the folder of this test binary's engines once. It also removes the folders
 // of binaries that have ended.
-var folder = sync.OnceValues(func() (string, error) {
+var Folder = sync.OnceValues(func() (string, error) {
 	base := filepath.Join(os.TempDir(), fmt.Sprintf("livegraph-testenv-%d", os.Getuid()))
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return "", err
@@ -91,25 +91,25 @@ func removeStale(base string) {
 var packages = sync.OnceValues(func() (*install.Packages, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return embedded.Install(ctx, printProgress)
+	return embedded.Install(ctx, PrintProgress)
 })
 
 // embedderPackages installs the embedder's packages, which few tests need.
 var embedderPackages = sync.OnceValues(func() (*install.Packages, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return embedded.InstallEmbedder(ctx, printProgress)
+	return embedded.InstallEmbedder(ctx, PrintProgress)
 })
 
 // standalonePackages installs the packages of Milvus standalone, which only tests use.
 var standalonePackages = sync.OnceValues(func() (*install.Packages, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return milvusstandalone.Install(ctx, printProgress)
+	return milvusstandalone.Install(ctx, PrintProgress)
 })
 
-// printProgress prints the progress of an installation.
-func printProgress(e engine.Event) {
+// PrintProgress prints the progress of an installation.
+func PrintProgress(e engine.Event) {
 	fmt.Fprintf(os.Stderr, "testenv: %s %s %s\n", e.Engine, e.Phase, e.Detail)
 }
 
@@ -127,7 +127,7 @@ func options(name, dir string) (engine.Options, error) {
 		return engine.Options{}, err
 	}
 	if dir == "" {
-		shared, err := folder()
+		shared, err := Folder()
 		if err != nil {
 			return engine.Options{}, err
 		}
@@ -154,7 +154,7 @@ func starter(
 func startPostgres(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
 	// The data of tests need not survive a power failure.
 	return embedded.StartPostgres(ctx, embedded.PostgresOptions{Options: o, Settings: map[string]string{
-		"fsync": "off", "max_connections": "200", "shared_buffers": "64MB",
+		"fsync": "off", "full_page_writes": "off", "max_connections": "200", "shared_buffers": "64MB",
 	}})
 }
 
@@ -213,7 +213,7 @@ func postgresDatabase(t testing.TB, options string) (superuser, name string) {
 
 // postgresSuperuser returns the address of the superuser of the server that the tests share.
 func postgresSuperuser() (string, error) {
-	shared, err := folder()
+	shared, err := Folder()
 	if err != nil {
 		return "", err
 	}

@@ -5,17 +5,15 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/jackc/pgx/v5"
 	"github.com/milvus-io/milvus-sdk-go/v2/client"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	chstore "github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/test/chtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -66,28 +64,6 @@ func TestMilvusResponds(t *testing.T) {
 	require.False(t, found)
 }
 
-func TestKafkaKeepsRecordsAndItsAddressOverARestart(t *testing.T) {
-	broker := testenv.NewKFake(t)
-	client, err := kgo.NewClient(broker.Opts(kgo.DefaultProduceTopic("topic"),
-		kgo.ConsumeTopics("topic"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))...)
-	require.NoError(t, err)
-	defer client.Close()
-	_, err = kadm.NewClient(client).CreateTopic(t.Context(), 2, -1, nil, "topic")
-	require.NoError(t, err)
-	require.NoError(t, client.ProduceSync(t.Context(), kgo.StringRecord("one")).FirstErr())
-
-	before := broker.Brokers()
-	broker.Stop(t)
-	broker.Start(t)
-	require.Equal(t, before, broker.Brokers())
-
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	fetches := client.PollFetches(ctx)
-	require.NoError(t, fetches.Err())
-	require.Equal(t, "one", string(fetches.Records()[0].Value))
-}
-
 // TestAMigratedClickHouseHasWhatTheMigrationsCreate compares a copy of the template with a database that was migrated.
 func TestAMigratedClickHouseHasWhatTheMigrationsCreate(t *testing.T) {
 	testenv.RequireEngines(t)
@@ -107,6 +83,6 @@ func TestAMigratedClickHouseHasWhatTheMigrationsCreate(t *testing.T) {
 	want := tables(migrated)
 	require.Contains(t, want, "points")
 	for range 2 {
-		require.Equal(t, want, tables(testenv.MigratedClickHouse(t)))
+		require.Equal(t, want, tables(chtest.Migrated(t)))
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 // commandLine creates a database for the test and sets the environment so that commands
 // use it, as in production. ok and bad run a command that must succeed or fail.
 func commandLine(t *testing.T) (db *stores.DB, ok func(args ...string) string, bad func(args ...string) string) {
 	t.Helper()
-	url := testenv.MigratedPostgres(t)
+	url := pgtest.Migrated(t)
 	t.Setenv("LIVEGRAPH_POSTGRES_URL", url)
 	db, err := stores.Open(t.Context(), url, 2)
 	require.NoError(t, err)

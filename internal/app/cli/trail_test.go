@@ -10,11 +10,11 @@ import (
 
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 func TestWhatTheCommandLineDoesIsInTheOperatorsTrail(t *testing.T) {
-	url := testenv.MigratedPostgres(t)
+	url := pgtest.Migrated(t)
 	t.Setenv("LIVEGRAPH_POSTGRES_URL", url)
 	db, err := stores.Open(t.Context(), url, 2)
 	require.NoError(t, err)

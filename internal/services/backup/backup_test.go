@@ -25,6 +25,9 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/test/chtest"
+	"github.com/livegraph/livegraph/test/kafkatest"
+	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -38,11 +41,11 @@ type installation struct {
 }
 
 // newInstallation returns an installation with empty stores.
-func newInstallation(t *testing.T, k *testenv.Broker) *installation {
+func newInstallation(t *testing.T, k *kafkatest.Broker) *installation {
 	t.Helper()
-	s := &installation{t: t, points: testenv.MigratedClickHouse(t)}
+	s := &installation{t: t, points: chtest.Migrated(t)}
 	var err error
-	s.Postgres, err = stores.Open(t.Context(), testenv.MigratedPostgres(t), 4)
+	s.Postgres, err = stores.Open(t.Context(), pgtest.Migrated(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(s.Postgres.Close)
 	s.ClickHouse, err = clickhouse.Open(t.Context(), s.points)
@@ -111,7 +114,7 @@ func valuesOf(records []*kgo.Record) (values []string) {
 
 // newFilledInstallation returns an installation with data and without consumers: two of three
 // point records of partition 0 are stored, and two of four commands are decided.
-func newFilledInstallation(t *testing.T, k *testenv.Broker) (*installation, uuid.UUID) {
+func newFilledInstallation(t *testing.T, k *kafkatest.Broker) (*installation, uuid.UUID) {
 	t.Helper()
 	s, ctx := newInstallation(t, k).migrate(), t.Context()
 	_, err := s.Postgres.Installation(ctx)
@@ -185,7 +188,7 @@ func (s *installation) restore(dir string) error {
 const pointsDump = "SELECT series, toString(ts), value, version FROM points FINAL ORDER BY series, ts"
 
 func TestWhatNobodyWasDoneWithIsInTheLogAgain(t *testing.T) {
-	testenv.EachKafka(t, func(t *testing.T, k *testenv.Broker) {
+	kafkatest.EachKafka(t, func(t *testing.T, k *kafkatest.Broker) {
 		a, workspace := newFilledInstallation(t, k)
 		dir := filepath.Join(t.TempDir(), "b")
 		_, err := a.take(dir)
@@ -238,7 +241,7 @@ func TestWhatNobodyWasDoneWithIsInTheLogAgain(t *testing.T) {
 }
 
 func TestStoresThatAreNotEmptyAreLeftAlone(t *testing.T) {
-	k := testenv.NewKFake(t)
+	k := kafkatest.NewKFake(t)
 	a, _ := newFilledInstallation(t, k)
 	dir := filepath.Join(t.TempDir(), "b")
 	_, err := a.take(dir)
@@ -263,7 +266,7 @@ func TestStoresThatAreNotEmptyAreLeftAlone(t *testing.T) {
 }
 
 func TestARestoreThatBrokeOffIsNotServed(t *testing.T) {
-	k := testenv.NewKFake(t)
+	k := kafkatest.NewKFake(t)
 	a, _ := newFilledInstallation(t, k)
 	dir := filepath.Join(t.TempDir(), "b")
 	m, err := a.take(dir)
@@ -281,7 +284,7 @@ func TestARestoreThatBrokeOffIsNotServed(t *testing.T) {
 }
 
 func TestWhatIsNoWholeBackupIsRefused(t *testing.T) {
-	k := testenv.NewKFake(t)
+	k := kafkatest.NewKFake(t)
 	a, _ := newFilledInstallation(t, k)
 	good := filepath.Join(t.TempDir(), "good")
 	_, err := a.take(good)

@@ -17,12 +17,13 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/services/doctor"
+	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func healthyTarget(t *testing.T) doctor.Target {
 	t.Helper()
-	kafka := testenv.NewKFake(t)
+	kafka := kafkatest.NewKFake(t)
 	return doctor.Target{
 		KafkaBrokers: kafka.Brokers(), KafkaSecurity: kafka.Login(), ClickHouseURL: testenv.ClickHouse(t),
 		PostgresURL: testenv.Postgres(t),
@@ -32,8 +33,8 @@ func healthyTarget(t *testing.T) doctor.Target {
 }
 
 // brokerOf returns the Kafka broker of the target.
-func brokerOf(target doctor.Target) *testenv.Broker {
-	return testenv.BrokerAt(target.KafkaBrokers, target.KafkaSecurity)
+func brokerOf(target doctor.Target) *kafkatest.Broker {
+	return kafkatest.BrokerAt(target.KafkaBrokers, target.KafkaSecurity)
 }
 
 func byName(t *testing.T, results []doctor.Result) map[string]doctor.Result {

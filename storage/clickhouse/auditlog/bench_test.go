@@ -11,14 +11,14 @@ import (
 	"github.com/livegraph/livegraph/internal/auditrecord"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
-	"github.com/livegraph/livegraph/test/testenv"
+	"github.com/livegraph/livegraph/test/chtest"
 )
 
 // BenchmarkAuditReads runs the queries of the admin UI and of tenants over a million records of
 // a workspace in 24 hours. Another workspace has as many.
 func BenchmarkAuditReads(b *testing.B) {
 	const perWorkspace, inserts = 1_000_000, 20
-	store, err := clickhouse.Open(b.Context(), testenv.MigratedClickHouse(b))
+	store, err := clickhouse.Open(b.Context(), chtest.Migrated(b))
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = store.Close() })
 	require.NoError(b, store.Migrate(b.Context()))

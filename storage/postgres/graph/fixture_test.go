@@ -19,7 +19,6 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/test/pgtest"
-	"github.com/livegraph/livegraph/test/testenv"
 )
 
 var graphTopic = [16]byte{7}
@@ -33,7 +32,7 @@ type graphFixture struct {
 
 func newGraphFixture(t testing.TB) *graphFixture {
 	t.Helper()
-	url := testenv.MigratedPostgres(t)
+	url := pgtest.Migrated(t)
 	db, err := pgtest.Connect(context.Background(), url, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)

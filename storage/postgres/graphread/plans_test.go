@@ -9,12 +9,11 @@ import (
 
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/test/pgtest"
-	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // No step of a list scans a whole table where an index can be used.
 func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
-	url := testenv.MigratedPostgres(t)
+	url := pgtest.Migrated(t)
 	db := pgtest.OpenAt(t, url)
 	pgtest.FillGraph(t, db, url, 20_000, 60_000)
 	r, err := db.Recorder(t.Context())
@@ -86,7 +85,7 @@ func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 // Finding out that more than a few rows pass a filter can take as long as counting them, so they
 // are counted at once where many are expected.
 func TestAFilterThatManyPassIsCountedWithoutBeingTriedFirst(t *testing.T) {
-	url := testenv.MigratedPostgres(t)
+	url := pgtest.Migrated(t)
 	db := pgtest.OpenAt(t, url)
 	pgtest.FillGraph(t, db, url, 5_000, 20_000)
 	r, err := db.Recorder(t.Context())

@@ -11,13 +11,12 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/test/pgtest"
-	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // TestCachedSeriesReflectChangesOfOtherProcesses checks that a list has the changes of
 // another process, whether its page was cached or not.
 func TestCachedSeriesReflectChangesOfOtherProcesses(t *testing.T) {
-	url := testenv.MigratedPostgres(t)
+	url := pgtest.Migrated(t)
 	db, other := pgtest.OpenAt(t, url), pgtest.OpenAt(t, url)
 	rapid.Check(t, func(rt *rapid.T) {
 		ws := pgtest.LimitedWorkspace(t, db, 100, 100_000)

@@ -11,13 +11,12 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/test/pgtest"
-	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // TestTombstonesBecomeVisibleInTheirOrder delays the commit of one writer: a later number
 // must not be visible before it, or a reader would skip the earlier number.
 func TestTombstonesBecomeVisibleInTheirOrder(t *testing.T) {
-	address := testenv.MigratedPostgres(t)
+	address := pgtest.Migrated(t)
 	db, err := pgtest.Connect(t.Context(), address, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)

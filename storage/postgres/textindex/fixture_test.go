@@ -10,7 +10,6 @@ import (
 
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/pgtest"
-	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // graphFixture is a database with workspaces, and a connection for queries on its tables.
@@ -21,7 +20,7 @@ type graphFixture struct {
 
 func newGraphFixture(t testing.TB) *graphFixture {
 	t.Helper()
-	url := testenv.MigratedPostgres(t)
+	url := pgtest.Migrated(t)
 	db := pgtest.OpenAt(t, url)
 	conn, err := pgx.Connect(context.Background(), url)
 	require.NoError(t, err)

@@ -21,7 +21,6 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 	"github.com/livegraph/livegraph/test/pgtest"
-	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // someFilter returns a random filter of the properties that pgtest.RandomNodes creates.
@@ -175,7 +174,7 @@ func TestAWalkFollowsWhatPassesAndNothingElse(t *testing.T) {
 }
 
 func TestAHubThatLetsNothingPassCostsNoMoreThanItsBound(t *testing.T) {
-	url := testenv.MigratedPostgres(t)
+	url := pgtest.Migrated(t)
 	db := pgtest.OpenAt(t, url)
 	pgtest.FillGraph(t, db, url, 20_000, 60_000) // a hub with 1,200 edges
 	hub := pgtest.HubNode(t, db, pgtest.GraphWorkspace)

@@ -66,7 +66,7 @@ func requireBest(
 // One process writes. Two others search, one with a cache that is large enough and one with a very
 // small cache. Every search returns the current state of the database.
 func TestWhatIsKeptInMemoryIsNeverOlderThanTheTables(t *testing.T) {
-	url := testenv.MigratedPostgres(t)
+	url := pgtest.Migrated(t)
 	writer, large, small := pgtest.OpenAt(t, url), pgtest.OpenAt(t, url), pgtest.OpenAt(t, url)
 	small.ResetTextCache(10_000)
 	ws, other := pgtest.LimitedWorkspace(t, writer, 1, 1), pgtest.LimitedWorkspace(t, writer, 1, 1)
@@ -91,7 +91,7 @@ func TestWhatIsKeptInMemoryIsNeverOlderThanTheTables(t *testing.T) {
 
 // Concurrent searches that update the cache and add to it keep it consistent.
 func TestManySearchesShareWhatIsInMemory(t *testing.T) {
-	url := testenv.MigratedPostgres(t)
+	url := pgtest.Migrated(t)
 	writer, db := pgtest.OpenAt(t, url), pgtest.OpenAt(t, url)
 	ws := pgtest.LimitedWorkspace(t, writer, 1, 1)
 	r := rand.New(rand.NewPCG(8, 1))

@@ -92,9 +92,8 @@ var corruptions = []struct {
 // killed in the middle, and then changes the stores directly.
 func TestALoadOnAServerFindsNothingWrongUntilItsStoresAreDoctored(t *testing.T) {
 	testenv.RequireEngines(t)
-	binary, remove, err := harness.Build()
+	binary, err := harness.Build()
 	require.NoError(t, err)
-	t.Cleanup(remove)
 	s := harness.New(t, binary)
 	s.Start()
 	l, err := New(t.Context(), Config{

@@ -11,11 +11,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/embedded/engine"
 	"github.com/livegraph/livegraph/internal/embedded/install"
 	"github.com/livegraph/livegraph/internal/embedded/supervisor"
 	"github.com/livegraph/livegraph/internal/platform/durable"
-	"github.com/livegraph/livegraph/storage/milvus"
 )
 
 // requirements pins the package by version and hash.
@@ -29,10 +29,9 @@ var requirements string
 var program []byte
 
 const (
-	name         = "milvus-standalone"
-	binaries     = "milvus/data/bin/milvus.lzma"
-	stopTimeout  = 8 * time.Second
-	probeTimeout = 2 * time.Second
+	name        = "milvus-standalone"
+	binaries    = "milvus/data/bin/milvus.lzma"
+	stopTimeout = 8 * time.Second
 )
 
 // Install returns the package of Milvus standalone, and installs it if it is missing: about 80 MB to
@@ -62,22 +61,9 @@ func Start(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
 		Command: func() (*exec.Cmd, error) {
 			return s.PythonCommand(main, "--data", filepath.Join(s.Dir, "data")), nil
 		},
-		Ready:       func(ctx context.Context) error { return probe(ctx, address()) },
+		Ready:       func(ctx context.Context) error { return embedded.ProbeMilvus(ctx, address()) },
 		StopSignal:  syscall.SIGKILL,
 		StopTimeout: stopTimeout,
 		DeathSignal: syscall.SIGKILL,
 	})
-}
-
-// probe requests the version.
-func probe(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	db, err := milvus.New(milvus.Options{Address: address})
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	_, err = db.ServerVersion(ctx)
-	return err
 }

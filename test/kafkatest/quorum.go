@@ -1,4 +1,4 @@
-package testenv
+package kafkatest
 
 import (
 	"context"
@@ -13,27 +13,28 @@ import (
 
 	"github.com/livegraph/livegraph/internal/embedded/engine"
 	"github.com/livegraph/livegraph/test/engines/apachekafka"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// kafkaMembers is the number of brokers of a KafkaQuorum.
+// kafkaMembers is the number of brokers of a Quorum.
 const kafkaMembers = 3
 
 // quorumTimeout bounds the wait for a change of the cluster.
 const quorumTimeout = 2 * time.Minute
 
-// KafkaQuorum is three brokers of Apache Kafka only for one test, which may kill and suspend them. Topics
+// Quorum is three brokers of Apache Kafka only for one test, which may kill and suspend them. Topics
 // have three replicas by default.
-type KafkaQuorum struct {
+type Quorum struct {
 	*apachekafka.Quorum
 	Admin *kadm.Client
 }
 
-// NewKafkaQuorum starts the brokers. If Apache Kafka is unavailable, the test is skipped and reported as
+// NewQuorum starts the brokers. If Apache Kafka is unavailable, the test is skipped and reported as
 // not run.
-func NewKafkaQuorum(t testing.TB) *KafkaQuorum {
+func NewQuorum(t testing.TB) *Quorum {
 	t.Helper()
 	o := apachekafka.Options{Options: engine.Options{Dir: t.TempDir()}, Jars: requireApache(t)}
-	q := &KafkaQuorum{Quorum: startForTest(
+	q := &Quorum{Quorum: testenv.StartForTest(
 		t, o, func(ctx context.Context, o apachekafka.Options) (*apachekafka.Quorum, error) {
 			return apachekafka.StartQuorum(ctx, o, kafkaMembers)
 		},
@@ -46,7 +47,7 @@ func NewKafkaQuorum(t testing.TB) *KafkaQuorum {
 }
 
 // Kill kills a broker. It starts again only by Start.
-func (q *KafkaQuorum) Kill(t testing.TB, id int32) {
+func (q *Quorum) Kill(t testing.TB, id int32) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
 	defer cancel()
@@ -55,7 +56,7 @@ func (q *KafkaQuorum) Kill(t testing.TB, id int32) {
 
 // Start starts brokers that were killed, together: without most of the controllers none is ready. They
 // have the same addresses and records.
-func (q *KafkaQuorum) Start(t testing.TB, ids ...int32) {
+func (q *Quorum) Start(t testing.TB, ids ...int32) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -67,25 +68,25 @@ func (q *KafkaQuorum) Start(t testing.TB, ids ...int32) {
 }
 
 // Pause suspends a broker: it keeps its connections and does not respond. Resume continues it.
-func (q *KafkaQuorum) Pause(t testing.TB, id int32) {
+func (q *Quorum) Pause(t testing.TB, id int32) {
 	t.Helper()
-	Pause(t, q.Broker(id).Process)
+	testenv.Pause(t, q.Broker(id).Process)
 }
 
 // Resume continues a broker that Pause suspended.
-func (q *KafkaQuorum) Resume(t testing.TB, id int32) {
+func (q *Quorum) Resume(t testing.TB, id int32) {
 	t.Helper()
-	Resume(t, q.Broker(id).Process)
+	testenv.Resume(t, q.Broker(id).Process)
 }
 
 // Leader returns the id of the broker that leads a partition, or -1 while none does.
-func (q *KafkaQuorum) Leader(t testing.TB, topic string, partition int32) int32 {
+func (q *Quorum) Leader(t testing.TB, topic string, partition int32) int32 {
 	t.Helper()
 	return q.partition(t, topic, partition).Leader
 }
 
 // partition returns the state of a partition; Leader is -1 if it cannot be read.
-func (q *KafkaQuorum) partition(t testing.TB, topic string, partition int32) kadm.PartitionDetail {
+func (q *Quorum) partition(t testing.TB, topic string, partition int32) kadm.PartitionDetail {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
 	defer cancel()
@@ -97,7 +98,7 @@ func (q *KafkaQuorum) partition(t testing.TB, topic string, partition int32) kad
 }
 
 // AwaitLeader waits until a partition has a leader, other than one, and returns its id.
-func (q *KafkaQuorum) AwaitLeader(t testing.TB, topic string, partition, other int32) (id int32) {
+func (q *Quorum) AwaitLeader(t testing.TB, topic string, partition, other int32) (id int32) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		id = q.Leader(t, topic, partition)
@@ -107,7 +108,7 @@ func (q *KafkaQuorum) AwaitLeader(t testing.TB, topic string, partition, other i
 }
 
 // AwaitReplicas waits until a partition has a number of in-sync replicas.
-func (q *KafkaQuorum) AwaitReplicas(t testing.TB, topic string, partition int32, inSync int) {
+func (q *Quorum) AwaitReplicas(t testing.TB, topic string, partition int32, inSync int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(q.partition(t, topic, partition).ISR) == inSync }, quorumTimeout,
 		100*time.Millisecond, "partition %d of %s does not have %d in-sync replicas", partition, topic, inSync)
@@ -115,7 +116,7 @@ func (q *KafkaQuorum) AwaitReplicas(t testing.TB, topic string, partition int32,
 
 // Move replaces a broker by another one in the replicas of all partitions of topics, and waits until the
 // other one has the records.
-func (q *KafkaQuorum) Move(t testing.TB, from, to int32, topics ...string) {
+func (q *Quorum) Move(t testing.TB, from, to int32, topics ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), quorumTimeout)
 	defer cancel()
@@ -151,7 +152,7 @@ func (q *KafkaQuorum) Move(t testing.TB, from, to int32, topics ...string) {
 }
 
 // AwaitInSync waits until all replicas of topics are in sync.
-func (q *KafkaQuorum) AwaitInSync(t testing.TB, topics ...string) {
+func (q *Quorum) AwaitInSync(t testing.TB, topics ...string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)

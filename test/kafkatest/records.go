@@ -1,4 +1,4 @@
-package testenv
+package kafkatest
 
 import (
 	"context"

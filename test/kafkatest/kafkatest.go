@@ -1,4 +1,6 @@
-package testenv
+// Package kafkatest provides Kafka brokers for tests. It is a package of its own because it links the clients
+// and the in-process broker, which most tests of other engines do not need.
+package kafkatest
 
 import (
 	"context"
@@ -7,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -21,6 +24,7 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka/secure"
 	"github.com/livegraph/livegraph/test/engines/apachekafka"
 	"github.com/livegraph/livegraph/test/engines/jars"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // Editions of Kafka on which tests run.
@@ -47,20 +51,20 @@ type kafkaServer interface {
 }
 
 // EachKafka runs a test on an empty Kafka of each edition, on Apache Kafka only if all tests
-// run (see Full). All tests of the binary share one Apache Kafka broker, each with its own
+// run (see testenv.Full). All tests of the binary share one Apache Kafka broker, each with its own
 // Prefix, and therefore do not run in parallel. A test that stops the broker must start it
 // again. If Apache Kafka cannot run, its tests are reported as not run.
 func EachKafka(t *testing.T, test func(t *testing.T, k *Broker)) {
 	t.Helper()
 	t.Run(KFake, func(t *testing.T) { test(t, NewKFake(t)) })
-	if !Full() {
+	if !testenv.Full() {
 		return
 	}
 	t.Run(Apache, func(t *testing.T) {
 		requireApache(t)
 		server, err := apacheKafka()
 		if err != nil {
-			t.Fatalf("testenv: %v", err)
+			t.Fatalf("kafkatest: %v", err)
 		}
 		k := &Broker{Edition: Apache, Prefix: fmt.Sprintf("test-%d-", serial.Add(1)), server: server}
 		k.waitUntilReady(t)
@@ -82,7 +86,7 @@ func (b *Broker) waitUntilReady(t testing.TB) {
 		if err == nil {
 			return
 		}
-		require.NoError(t, ctx.Err(), "testenv: Apache Kafka does not respond: %v", err)
+		require.NoError(t, ctx.Err(), "kafkatest: Apache Kafka does not respond: %v", err)
 		time.Sleep(50 * time.Millisecond)
 	}
 }
@@ -97,7 +101,7 @@ func NewKFake(t testing.TB) *Broker {
 // KFakeIn is NewKFake in a folder that may have the data of an earlier broker.
 func KFakeIn(t testing.TB, dir string) *Broker {
 	t.Helper()
-	server := startForTest(t, embedded.KafkaOptions{Options: engine.Options{Dir: dir}}, embedded.StartKafka)
+	server := testenv.StartForTest(t, embedded.KafkaOptions{Options: engine.Options{Dir: dir}}, embedded.StartKafka)
 	return &Broker{Edition: KFake, Dir: dir, server: server, login: server.Security()}
 }
 
@@ -113,7 +117,7 @@ func (f externalBroker) Brokers() []string         { return f }
 func (externalBroker) Start(context.Context) error { return errExternalBroker }
 func (externalBroker) Stop(context.Context) error  { return errExternalBroker }
 
-var errExternalBroker = errors.New("testenv: the test started this broker itself")
+var errExternalBroker = errors.New("kafkatest: the test started this broker itself")
 
 // StoppableApacheKafka returns an Apache Kafka only for this test, which may Stop, Start and
 // Signal it. If Apache Kafka is unavailable, the test is skipped and reported as not run.
@@ -124,14 +128,23 @@ func StoppableApacheKafka(t testing.TB, configure ...func(*apachekafka.Options))
 	for _, c := range configure {
 		c(&o)
 	}
-	return startForTest(t, o, apachekafka.Start)
+	return testenv.StartForTest(t, o, apachekafka.Start)
 }
+
+// serial makes names unique within the binary.
+var serial atomic.Int64
+
+// startTimeout bounds the start of a broker, dropTimeout its end and calls of the admin client.
+const (
+	startTimeout = 10 * time.Minute
+	dropTimeout  = 20 * time.Second
+)
 
 // apachePackages installs the jars once. It returns an error if they cannot be installed or run.
 var apachePackages = sync.OnceValues(func() (*jars.Installation, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return apachekafka.Install(ctx, printProgress)
+	return apachekafka.Install(ctx, testenv.PrintProgress)
 })
 
 // apacheKafka starts the broker that the binary's tests share.
@@ -142,7 +155,7 @@ var apacheKafka = sync.OnceValues(func() (*apachekafka.Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	shared, err := folder()
+	shared, err := testenv.Folder()
 	if err != nil {
 		return nil, err
 	}
