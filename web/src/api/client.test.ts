@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
-import { api, ApiError, setCsrfToken, setSignedOutHandler, url } from './client'
+import { api, ApiError, setCsrfToken, setSignedOutHandler, setStaleSessionHandler, url } from './client'
 
 let sent: { url: string; init: RequestInit; headers: Headers }[] = []
 let answer: () => Response | Promise<Response>
 
 beforeEach(() => {
   sent = []
+  setStaleSessionHandler(() => Promise.resolve()) // the session's module may have set its own
   vi.stubGlobal('fetch', async (address: string, init: RequestInit) => {
     sent.push({ url: address, init, headers: new Headers(init.headers) })
     return Promise.resolve(answer())
