@@ -51,8 +51,8 @@ func StartMilvus(ctx context.Context, o engine.Options) (*supervisor.Process, er
 // milvusVersionMethod returns the version. Its request is an empty message.
 const milvusVersionMethod = "/milvus.proto.milvus.MilvusService/GetVersion"
 
-// ProbeMilvus requests the version of a server by gRPC and returns an error if it does not respond. It does not use Milvus' client, which would add a second
-// to the time to link each test binary that starts an engine.
+// ProbeMilvus requests the version of a server by gRPC, and returns an error if it does not respond. It does not
+// use Milvus' client, which would add a second to the time to link each test binary that starts an engine.
 func ProbeMilvus(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

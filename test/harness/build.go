@@ -20,7 +20,7 @@ func Build() (binary string, err error) {
 		return "", fmt.Errorf("finding the module: %w", err)
 	}
 	dir := filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "bin", "test")
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // G301: like bin
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
 	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)

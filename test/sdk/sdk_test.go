@@ -56,7 +56,7 @@ func TestServiceAndExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a service")
 	}
-	s := harness.New(t, binary)
+	s := harness.New(t, binary, "--rules-min-interval", "1s", "--outbound-allowed-networks", "127.0.0.0/8")
 	s.Start()
 	run(
 		t, []string{

@@ -4,7 +4,7 @@
 the names of the API, whose types are in ``livegraph.types``.
 """
 
-from . import commands, filters, types
+from . import commands, filters, types, webhooks
 from ._async.client import AsyncClient
 from ._async.streams import AsyncEventStream
 from ._async_writer import AsyncWriter
@@ -65,4 +65,5 @@ __all__ = [
     "commands",
     "filters",
     "types",
+    "webhooks",
 ]

@@ -61,6 +61,94 @@ class RuleProblem(TypedDict):
     reason: str
 
 
+class ListedRuleFile(TypedDict):
+    name: str
+    groups: int
+    """
+    Number of groups.
+    """
+    rules: int
+    """
+    Number of rules.
+    """
+    version: int
+    """
+    Rises with each change.
+    """
+    createdAt: str
+    updatedAt: str
+    lastEvaluation: str | None
+    """
+    Null if it was not evaluated yet.
+    """
+    failing: int
+    """
+    Number of rules whose last evaluation failed.
+    """
+    lastError: str | None
+    """
+    The error of the first of them.
+    """
+
+
+class Alert(TypedDict):
+    state: Literal["firing", "pending"]
+    name: str
+    labels: dict[str, str]
+    """
+    Without the name.
+    """
+    annotations: dict[str, str]
+    value: str
+    """
+    A number as text, such as 9.5e+01, NaN or +Inf.
+    """
+    activeAt: str | None
+    file: str
+    group: str
+
+
+class RuleFileAnswerData(TypedDict):
+    name: str
+    groups: int
+    rules: int
+    version: int
+    createdAt: str
+    updatedAt: str
+    content: str
+    """
+    The text of the file, as it was sent.
+    """
+
+
+class RuleFileAnswer(TypedDict):
+    success: Succeeded
+    data: RuleFileAnswerData
+    requestId: RequestId
+
+
+class PutRuleFileAnswerData(TypedDict):
+    """
+    With `dryRun` without version and times.
+    """
+
+    name: str
+    groups: int
+    rules: int
+    version: NotRequired[int]
+    createdAt: NotRequired[str]
+    updatedAt: NotRequired[str]
+
+
+class PutRuleFileAnswer(TypedDict):
+    success: Succeeded
+    data: PutRuleFileAnswerData
+    """
+    With `dryRun` without version and times.
+    """
+    requestId: RequestId
+
+
 Scope: TypeAlias = Literal[
     "read:nodes", "write:nodes", "read:edges", "write:edges", "read:livedata", "write:livedata", "admin"
 ]
@@ -539,6 +627,150 @@ class DeleteDocumentAnswer(TypedDict):
     success: Succeeded
     data: DeleteDocumentAnswerData
     requestId: RequestId
+
+
+WebhookEvents: TypeAlias = list[
+    Literal[
+        "alert.firing",
+        "alert.resolved",
+        "key.created",
+        "key.revoked",
+        "points.dead",
+        "commands.dead",
+        "node.created",
+        "node.updated",
+        "node.deleted",
+        "edge.created",
+        "edge.updated",
+        "edge.deleted",
+    ]
+]
+"""
+The types of events that are sent.
+"""
+
+
+WebhookLabels: TypeAlias = dict[str, str]
+"""
+Only alerts with all of these labels are sent. Names have 1 to 256 characters.
+"""
+
+
+WebhookEntityTypes: TypeAlias = list[Literal["concept", "object", "process", "actor"]]
+"""
+Only nodes of these types are sent; empty: all.
+"""
+
+
+WebhookRelationTypesWebhookRelationType: TypeAlias = str
+
+
+WebhookRelationTypes: TypeAlias = list[WebhookRelationTypesWebhookRelationType]
+"""
+Only edges of these types are sent; empty: all.
+"""
+
+
+WebhookNodeIds: TypeAlias = list[str]
+"""
+Only changes of these nodes, and of edges that begin or end at one of them, are sent; empty: all.
+"""
+
+
+class Webhook(TypedDict):
+    id: str
+    name: str
+    url: str
+    events: WebhookEvents
+    labels: WebhookLabels
+    entityTypes: WebhookEntityTypes
+    relationTypes: WebhookRelationTypes
+    nodeIds: WebhookNodeIds
+    enabled: bool
+    disabledReason: str | None
+    """
+    Why the service disabled the webhook; null: it did not.
+    """
+    dropped: int
+    """
+    How many events were not queued, because 10,000 deliveries were pending (changes of the graph wait instead) or the body was larger than 256 KiB.
+    """
+    createdAt: Timestamp
+    updatedAt: Timestamp
+
+
+class WebhookWithSecret(TypedDict):
+    id: str
+    name: str
+    url: str
+    events: WebhookEvents
+    labels: WebhookLabels
+    entityTypes: WebhookEntityTypes
+    relationTypes: WebhookRelationTypes
+    nodeIds: WebhookNodeIds
+    enabled: bool
+    disabledReason: str | None
+    """
+    Why the service disabled the webhook; null: it did not.
+    """
+    dropped: int
+    """
+    How many events were not queued, because 10,000 deliveries were pending (changes of the graph wait instead) or the body was larger than 256 KiB.
+    """
+    createdAt: Timestamp
+    updatedAt: Timestamp
+    secret: str
+    """
+    The key of the signatures: 32 bytes in base64 after `whsec_`.
+    """
+
+
+WebhookPatchRelationType: TypeAlias = str
+
+
+class WebhookPatch(TypedDict):
+    name: NotRequired[str]
+    url: NotRequired[str]
+    events: NotRequired[WebhookEvents]
+    labels: NotRequired[dict[str, str | None] | None]
+    """
+    Merged with the labels.
+    """
+    entityTypes: NotRequired[list[Literal["concept", "object", "process", "actor"]] | None]
+    relationTypes: NotRequired[list[WebhookPatchRelationType] | None]
+    nodeIds: NotRequired[list[str] | None]
+    enabled: NotRequired[bool]
+
+
+WebhookDeliveryState: TypeAlias = Literal["pending", "delivered", "failed"]
+"""
+`failed`: no further attempt follows.
+"""
+
+
+class WebhookDelivery(TypedDict):
+    id: str
+    eventId: str
+    """
+    The `webhook-id` of its requests.
+    """
+    eventType: str
+    state: WebhookDeliveryState
+    attempts: int
+    nextAttemptAt: str | None
+    """
+    null: none follows.
+    """
+    lastStatus: int | None
+    """
+    The status of the last answer; null: there was none.
+    """
+    lastError: str | None
+    """
+    Why the last attempt failed; null: it did not.
+    """
+    createdAt: Timestamp
+    finishedAt: str | None
 
 
 class NewSource(TypedDict):

@@ -1,5 +1,6 @@
 """The graph, documents, search and PromQL."""
 
+import asyncio
 import time
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -7,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from livegraph import AsyncClient, Client, ConflictError, NotFoundError, ValidationError, batch_error, commands
+from livegraph.retrievers.langchain import LivegraphRetriever as LangChainRetriever
+from livegraph.retrievers.llama_index import LivegraphRetriever as LlamaIndexRetriever
 
 
 def test_nodes_and_edges_are_created_changed_and_deleted(client: Client) -> None:
@@ -115,6 +118,28 @@ def test_documents_are_written_found_and_deleted(client: Client) -> None:
         client.documents.get(external)
     client.commands.undo(command_id=deleted["commandId"])
     assert client.documents.get(result["id"])["externalId"] == external
+
+
+async def test_retrievers_find_passages_and_what_edges_connect(client: Client, async_client: AsyncClient) -> None:
+    external, serial = f"manuals/{uuid.uuid4()}.md", uuid.uuid4().hex[:8]
+    belt = "The conveyor carries boxes from the press to the oven at half a metre per second. " * 12
+    bearing = f"Put lithium grease on the bearing of turntable {serial} every nine weeks, and wipe off the rest. " * 12
+    text = f"# Conveyor\n\n{belt}\n\n# Turntable\n\n{bearing}"
+    client.documents.put([{"externalId": external, "text": text, "contentType": "text/markdown"}])
+    question = f"How often does turntable {serial} need grease?"
+    chain = LangChainRetriever(client=client, async_client=async_client, k=5, follow_edges=True)
+    end = time.monotonic() + 30
+    while not (found := chain.invoke(question)) or serial not in found[0].page_content:
+        assert time.monotonic() < end, "the passage is not the first result"
+        await asyncio.sleep(0.2)
+    assert found[0].metadata["source"] == external
+    assert client.nodes.get(found[0].id or "")["description"] == found[0].page_content
+    assert [d.id for d in await chain.ainvoke(question)][:1] == [found[0].id]
+    nodes = LlamaIndexRetriever(client, async_client=async_client, top_k=5, group_by="document")
+    for retrieved in (nodes.retrieve(question), await nodes.aretrieve(question)):
+        assert retrieved[0].node.metadata["source"] == external
+        assert retrieved[0].text == found[0].page_content
+    client.documents.delete(external)
 
 
 def test_promql_is_evaluated(client: Client) -> None:

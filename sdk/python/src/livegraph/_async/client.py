@@ -15,6 +15,7 @@ from .._retry import Retry
 from ..errors import WriteError
 from ..filters import FrameQuery
 from ..types import Account, IngestAnswerData, Point, PointRows
+from .alerting import AsyncAlerts, AsyncRules, AsyncWebhooks
 from .documents import AsyncDocuments, AsyncSearch
 from .graph import AsyncChanges, AsyncCommands, AsyncEdges, AsyncNodes
 from .livedata import QUERY, AsyncPoints, AsyncSources, points_query
@@ -79,6 +80,9 @@ class AsyncClient:
         self.documents = AsyncDocuments(self._transport)
         self.search = AsyncSearch(self._transport)
         self.prometheus = AsyncPrometheus(self._transport)
+        self.rules = AsyncRules(self._transport)
+        self.alerts = AsyncAlerts(self._transport)
+        self.webhooks = AsyncWebhooks(self._transport)
 
     @classmethod
     def from_environment(cls, **options: Any) -> Self:

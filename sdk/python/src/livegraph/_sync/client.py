@@ -18,6 +18,7 @@ from .._sync_writer import Writer
 from ..errors import WriteError
 from ..filters import FrameQuery
 from ..types import Account, IngestAnswerData, Point, PointRows
+from .alerting import Alerts, Rules, Webhooks
 from .documents import Documents, Search
 from .graph import Changes, Commands, Edges, Nodes
 from .livedata import QUERY, Points, Sources, points_query
@@ -82,6 +83,9 @@ class Client:
         self.documents = Documents(self._transport)
         self.search = Search(self._transport)
         self.prometheus = Prometheus(self._transport)
+        self.rules = Rules(self._transport)
+        self.alerts = Alerts(self._transport)
+        self.webhooks = Webhooks(self._transport)
 
     @classmethod
     def from_environment(cls, **options: Any) -> Self:
