@@ -20,6 +20,9 @@ const (
 	source = "../../sdk/python"
 )
 
+// alerting are the arguments of a server that evaluates rules each second and sends events to this machine.
+var alerting = []string{"--rules-min-interval", "1s", "--outbound-allowed-networks", "127.0.0.0/8"}
+
 // run runs a module of Python in the folder of the SDK.
 func run(t *testing.T, environment []string, arguments ...string) {
 	t.Helper()
@@ -56,7 +59,7 @@ func TestServiceAndExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a service")
 	}
-	s := harness.New(t, binary, "--rules-min-interval", "1s", "--outbound-allowed-networks", "127.0.0.0/8")
+	s := harness.New(t, binary, alerting...)
 	s.Start()
 	run(
 		t, []string{

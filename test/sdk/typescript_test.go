@@ -40,7 +40,7 @@ func TestServiceAndExamplesInTypeScript(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a service")
 	}
-	s := harness.New(t, binary)
+	s := harness.New(t, binary, alerting...)
 	s.Start()
 	npm(
 		t, "test:service", "LIVEGRAPH_URL="+s.URL(), "LIVEGRAPH_API_KEY="+s.First.AdminKey,

@@ -9,9 +9,11 @@ import { Points, queryPath } from './points.js'
 import { Prometheus } from './prometheus.js'
 import { query } from './request.js'
 import { defaultRetry, type Retry } from './retry.js'
+import { Alerts, Rules } from './rules.js'
 import { Sources } from './sources.js'
 import { Transport } from './transport.js'
 import type { Account, PointRows, PointsMeta } from './types.js'
+import { Webhooks } from './webhooks.js'
 import { Writer, type WriterOptions } from './writer.js'
 
 /** The id of a source that does not exist. A query of it returns nothing, quickly. */
@@ -48,6 +50,9 @@ export class Client {
   readonly documents: Documents
   readonly search: Search
   readonly prometheus: Prometheus
+  readonly rules: Rules
+  readonly alerts: Alerts
+  readonly webhooks: Webhooks
   readonly #transport: Transport
 
   /** @throws TypeError if the address is not an http or https URL, or the key contains invalid characters */
@@ -75,6 +80,9 @@ export class Client {
     this.documents = new Documents(transport)
     this.search = new Search(transport)
     this.prometheus = new Prometheus(transport)
+    this.rules = new Rules(transport)
+    this.alerts = new Alerts(transport)
+    this.webhooks = new Webhooks(transport)
   }
 
   /**

@@ -42,9 +42,18 @@ export type {
 export type { Prometheus, PromOptions, PromRange, PromTime } from './prometheus.js'
 export { batchError, Page } from './response.js'
 export type { Retry } from './retry.js'
+export type { AlertFilter, Alerts, Rules } from './rules.js'
+export {
+  type ReceivedHeaders,
+  SignatureError,
+  type VerifyOptions,
+  verifyWebhook,
+  type WebhookEvent,
+} from './signature.js'
 export type { IdempotentOptions, Sources } from './sources.js'
 export type { StreamEvent } from './sse.js'
 export type { EventStream, StreamOptions } from './stream.js'
 export type * from './types.js'
 export { version } from './version.js'
+export type { DeliveryFilter, Webhooks } from './webhooks.js'
 export type { Writer, WriterOptions } from './writer.js'

@@ -7,7 +7,7 @@ export type Query = readonly (readonly [name: string, value: string])[]
 
 /** One request of the API. T is the type of the data in the response. */
 export interface Request<T> {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly query?: Query
   readonly body?: string | Uint8Array
