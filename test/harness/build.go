@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // Build compiles the binary and returns its path. All test binaries share the file, because linking takes
@@ -23,14 +25,11 @@ func Build() (binary string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := testenv.LockFile(filepath.Join(dir, "lock"))
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }() // which unlocks
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
-		return "", err
-	}
+	defer func() { err = errors.Join(err, unix.Close(lock)) }() // which unlocks
 	binary = filepath.Join(dir, "livegraph")
 	build := exec.Command("go", "build", "-ldflags=-w", "-o", binary, "github.com/livegraph/livegraph/cmd/livegraph")
 	build.Stderr = os.Stderr

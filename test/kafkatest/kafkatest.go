@@ -1,5 +1,5 @@
-// Package kafkatest provides Kafka brokers for tests. It is a package of its own because it links the clients
-// and the in-process broker, which most tests of other engines do not need.
+// Package kafkatest provides Kafka brokers for tests. It is separate from package testenv, so that tests without
+// Kafka do not link its clients and the in-process broker.
 package kafkatest
 
 import (
@@ -134,22 +134,16 @@ func StoppableApacheKafka(t testing.TB, configure ...func(*apachekafka.Options))
 // serial makes names unique within the binary.
 var serial atomic.Int64
 
-// startTimeout bounds the start of a broker, dropTimeout its end and calls of the admin client.
-const (
-	startTimeout = 10 * time.Minute
-	dropTimeout  = 20 * time.Second
-)
-
 // apachePackages installs the jars once. It returns an error if they cannot be installed or run.
 var apachePackages = sync.OnceValues(func() (*jars.Installation, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.StartTimeout)
 	defer cancel()
 	return apachekafka.Install(ctx, testenv.PrintProgress)
 })
 
 // apacheKafka starts the broker that the binary's tests share.
 var apacheKafka = sync.OnceValues(func() (*apachekafka.Broker, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.StartTimeout)
 	defer cancel()
 	installed, err := apachePackages()
 	if err != nil {
@@ -200,7 +194,7 @@ func (b *Broker) Settings() []string {
 // Stop shuts the broker down gracefully.
 func (b *Broker) Stop(t testing.TB) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.DropTimeout)
 	defer cancel()
 	require.NoError(t, b.server.Stop(ctx))
 }
@@ -208,7 +202,7 @@ func (b *Broker) Stop(t testing.TB) {
 // Start starts the broker again with the same address and records.
 func (b *Broker) Start(t testing.TB) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.StartTimeout)
 	defer cancel()
 	require.NoError(t, b.server.Start(ctx))
 }
@@ -260,7 +254,7 @@ func (b *Broker) Recreate(t testing.TB, topic string, partitions int32) {
 // Trim deletes the records of a partition below an offset.
 func (b *Broker) Trim(t testing.TB, topic string, partition int32, below int64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.DropTimeout)
 	defer cancel()
 	var offsets kadm.Offsets
 	offsets.AddOffset(topic, partition, below, -1)

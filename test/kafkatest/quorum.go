@@ -49,7 +49,7 @@ func NewQuorum(t testing.TB) *Quorum {
 // Kill kills a broker. It starts again only by Start.
 func (q *Quorum) Kill(t testing.TB, id int32) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.DropTimeout)
 	defer cancel()
 	require.NoError(t, q.Broker(id).Kill(ctx))
 }
@@ -58,7 +58,7 @@ func (q *Quorum) Kill(t testing.TB, id int32) {
 // have the same addresses and records.
 func (q *Quorum) Start(t testing.TB, ids ...int32) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.StartTimeout)
 	defer cancel()
 	var group errgroup.Group
 	for _, id := range ids {
@@ -88,7 +88,7 @@ func (q *Quorum) Leader(t testing.TB, topic string, partition int32) int32 {
 // partition returns the state of a partition; Leader is -1 if it cannot be read.
 func (q *Quorum) partition(t testing.TB, topic string, partition int32) kadm.PartitionDetail {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.DropTimeout)
 	defer cancel()
 	meta, err := q.Admin.Metadata(ctx, topic)
 	if p, ok := meta.Topics[topic].Partitions[partition]; err == nil && ok {
@@ -155,7 +155,7 @@ func (q *Quorum) Move(t testing.TB, from, to int32, topics ...string) {
 func (q *Quorum) AwaitInSync(t testing.TB, topics ...string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), testenv.DropTimeout)
 		defer cancel()
 		meta, err := q.Admin.Metadata(ctx, topics...)
 		if err != nil || len(meta.Topics) < len(topics) {

@@ -17,7 +17,7 @@ const redisDatabases = 1024
 
 func execPostgres(t testing.TB, address, statement string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), DropTimeout)
 	defer cancel()
 	if err := runPostgres(ctx, address, statement); err != nil {
 		t.Fatalf("testenv: postgres: %s: %v", statement, err)
@@ -36,7 +36,7 @@ func runPostgres(ctx context.Context, address, statement string) error {
 
 func execClickHouse(t testing.TB, address, statement string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), DropTimeout)
 	defer cancel()
 	postClickHouse(ctx, t, withPath(t, address, ""), statement)
 }

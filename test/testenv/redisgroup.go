@@ -111,7 +111,7 @@ func sharedGroup[G any](
 	name string, o valkeygroup.Options, start func(context.Context, valkeygroup.Options) (G, error),
 ) func() (G, error) {
 	return sync.OnceValues(func() (g G, err error) {
-		ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), StartTimeout)
 		defer cancel()
 		dir, err := Folder()
 		if err != nil {

@@ -59,14 +59,14 @@ func StartForTest[O any, S interface{ Stop(context.Context) error }](
 	t testing.TB, o O, start func(context.Context, O) (S, error),
 ) S {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), StartTimeout)
 	defer cancel()
 	server, err := start(ctx, o)
 	if err != nil {
 		t.Fatalf("testenv: %v", err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), DropTimeout)
 		defer cancel()
 		_ = server.Stop(ctx)
 	})

@@ -44,7 +44,7 @@ func migratePostgres(server string, migrate Migrate) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), StartTimeout)
 	defer cancel()
 	if err := runPostgres(ctx, superuser, createDatabase(postgresTemplate, ownedByApplication)); err != nil {
 		return err
@@ -94,7 +94,7 @@ func templateStatements(t testing.TB, migrate Migrate) []string {
 	}
 	execClickHouse(t, server.Address(), `CREATE DATABASE IF NOT EXISTS `+clickhouseTemplate)
 	address := withPath(t, server.Address(), clickhouseTemplate)
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), StartTimeout)
 	defer cancel()
 	if err := migrate(ctx, address); err != nil {
 		t.Fatalf("testenv: migrating the template: %v", err)

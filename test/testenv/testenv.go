@@ -31,11 +31,11 @@ import (
 	"github.com/livegraph/livegraph/test/engines/milvusstandalone"
 )
 
-// startTimeout bounds an engine's start, including the installation of its packages.
-const startTimeout = 10 * time.Minute
+// StartTimeout bounds an engine's start, including the installation of its packages.
+const StartTimeout = 10 * time.Minute
 
-// dropTimeout bounds the removal of a test's database.
-const dropTimeout = 20 * time.Second
+// DropTimeout bounds the removal of a test's database.
+const DropTimeout = 20 * time.Second
 
 var serial atomic.Int64 // makes names unique within the binary
 
@@ -48,7 +48,7 @@ var Folder = sync.OnceValues(func() (string, error) {
 	}
 	// Only one binary at a time does this, so that a new folder is locked before another
 	// binary removes stale folders.
-	baseLock, err := lockFile(filepath.Join(base, "lock"))
+	baseLock, err := LockFile(filepath.Join(base, "lock"))
 	if err != nil {
 		return "", err
 	}
@@ -58,13 +58,13 @@ var Folder = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = lockFile(filepath.Join(dir, "lock")) // until the process ends
+	_, err = LockFile(filepath.Join(dir, "lock")) // until the process ends
 	return dir, err
 })
 
-// lockFile locks a file until the returned descriptor is closed. (The garbage collector would
+// LockFile locks a file until the returned descriptor is closed. (The garbage collector would
 // close an os.File that is no longer referenced.)
-func lockFile(path string) (int, error) {
+func LockFile(path string) (int, error) {
 	fd, err := unix.Open(path, unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return 0, err
@@ -89,21 +89,21 @@ func removeStale(base string) {
 
 // packages installs the engines' packages, once.
 var packages = sync.OnceValues(func() (*install.Packages, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), StartTimeout)
 	defer cancel()
 	return embedded.Install(ctx, PrintProgress)
 })
 
 // embedderPackages installs the embedder's packages, which few tests need.
 var embedderPackages = sync.OnceValues(func() (*install.Packages, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), StartTimeout)
 	defer cancel()
 	return embedded.InstallEmbedder(ctx, PrintProgress)
 })
 
 // standalonePackages installs the packages of Milvus standalone, which only tests use.
 var standalonePackages = sync.OnceValues(func() (*install.Packages, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), StartTimeout)
 	defer cancel()
 	return milvusstandalone.Install(ctx, PrintProgress)
 })
@@ -141,7 +141,7 @@ func starter(
 	name string, start func(context.Context, engine.Options) (*supervisor.Process, error),
 ) func() (*supervisor.Process, error) {
 	return sync.OnceValues(func() (*supervisor.Process, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), StartTimeout)
 		defer cancel()
 		o, err := options(name, "")
 		if err != nil {

@@ -1,9 +1,6 @@
 package jsonpoints
 
-import (
-	"github.com/livegraph/livegraph/ingest/block"
-	"github.com/livegraph/livegraph/ingest/parse/scan"
-)
+import "github.com/livegraph/livegraph/ingest/parse/scan"
 
 // span is a part of the body: from its first index to the index of its end.
 type span struct{ from, to int }
@@ -20,11 +17,12 @@ const maxKeptForms = 4096
 
 // rowLike parses the row at b[i] into pt if the row has the form of the expected label's rows. Otherwise
 // it fails without an error, and pt is not valid.
-func (p *Parser) rowLike(expected *block.Label, i int, pt *point) int {
-	if expected == nil {
+func (p *Parser) rowLike(i int, pt *point) int {
+	if len(p.forms) == 0 { // there may be no label yet
 		return scan.Failed
 	}
-	next := p.batch.Labels.List[p.batch.Labels.Last].Next
+	labels := &p.batch.Labels
+	next := labels.List[labels.Last].Next
 	if int(next) >= len(p.forms) {
 		return scan.Failed
 	}
@@ -39,7 +37,7 @@ func (p *Parser) rowLike(expected *block.Label, i int, pt *point) int {
 	if i == scan.Failed || !hasPrefix(p.b[i:], form.tail) {
 		return scan.Failed
 	}
-	p.batch.Labels.Last = next
+	labels.Follow(next)
 	return i + len(form.tail)
 }
 
@@ -53,7 +51,8 @@ func (p *Parser) formToken(value bool, i int, pt *point) int {
 // rememberForm stores the form of a row of a label that is not new in the request.
 func (p *Parser) rememberForm(label int32, row, timestamp, value span) {
 	first, second := timestamp, value
-	if value.from < timestamp.from {
+	valueFirst := value.from < timestamp.from
+	if valueFirst {
 		first, second = value, timestamp
 	}
 	for int(label) >= len(p.forms) {
@@ -61,7 +60,7 @@ func (p *Parser) rememberForm(label int32, row, timestamp, value span) {
 	}
 	p.forms[label] = rowForm{
 		head: p.b[row.from:first.from], middle: p.b[first.to:second.from], tail: p.b[second.to:row.to],
-		valueFirst: value.from < timestamp.from,
+		valueFirst: valueFirst,
 	}
 }
 

@@ -26,8 +26,7 @@ func (p *Parser) row(i int) int {
 	}
 	expected := p.batch.Labels.Expected()
 	pt := point{ts: p.batch.ReceivedUS}
-	if end := p.rowLike(expected, i, &pt); end != scan.Failed {
-		p.batch.Points++
+	if end := p.rowLike(i, &pt); end != scan.Failed {
 		p.addPoint(&pt, p.batch.Labels.Last)
 		return end
 	}
@@ -67,7 +66,6 @@ func (p *Parser) parseRow(i int, expected *block.Label) int {
 	if i == scan.Failed || p.required(seen, fieldValue) == scan.Failed {
 		return scan.Failed
 	}
-	p.batch.Points++
 	labels := len(p.batch.Labels.List)
 	label := p.label(&t, expected)
 	if int(label) < labels && seen.has(fieldTimestamp) {
@@ -80,6 +78,7 @@ func (p *Parser) parseRow(i int, expected *block.Label) int {
 // addPoint adds a point of a label, or counts it as rejected.
 func (p *Parser) addPoint(pt *point, labelIndex int32) {
 	b := p.batch
+	b.Points++
 	l := &b.Labels.List[labelIndex]
 	why := pt.why
 	if why == rejection.None {

@@ -7,6 +7,7 @@ import type { Transport } from './transport.js'
 import type { Alert, ListedRuleFile, RuleFile, StoredRuleFile } from './types.js'
 
 const path = '/api/rules'
+const alertsPath = '/api/alerts'
 
 /** Files of recording and alerting rules in the format of Prometheus. */
 export class Rules {
@@ -92,7 +93,7 @@ export class Alerts {
   /** Returns a page of at most 100 alerts: those that fire, then those that are pending, newest first. */
   list({ signal, ...filter }: AlertFilter & OffsetPage & RequestOptions = {}): Promise<Page<Alert>> {
     return this.#transport.page<Alert>(
-      { method: 'GET', path: '/api/alerts', query: query({ limit: 100, ...filter }) },
+      { method: 'GET', path: alertsPath, query: query({ limit: 100, ...filter }) },
       { signal },
     )
   }
@@ -100,7 +101,7 @@ export class Alerts {
   /** Iterates over all active alerts, page by page. */
   iterate({ signal, ...filter }: AlertFilter & RequestOptions = {}): AsyncGenerator<Alert, void, undefined> {
     return this.#transport.pages<Alert>(
-      { method: 'GET', path: '/api/alerts', query: query({ limit: 100, ...filter }) },
+      { method: 'GET', path: alertsPath, query: query({ limit: 100, ...filter }) },
       { signal },
     )
   }

@@ -1,10 +1,11 @@
 """Searches and converts their results. It does not depend on a framework."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .._async.client import AsyncClient
+from .._response import Page
 from .._sync.client import Client
 from ..types import HybridHit, SearchHit
 
@@ -47,10 +48,8 @@ def search(client: Client, query: str, limit: int, follow_edges: bool, options: 
     if not query.strip():
         return []
     if follow_edges:
-        hybrid = client.search.hybrid(query, limit=limit, **options)
-        return texts(hybrid, hybrid.meta)
-    page = client.search.nodes(query, limit=limit, **options)
-    return texts(page, page.meta)
+        return texts(client.search.hybrid(query, limit=limit, **options))
+    return texts(client.search.nodes(query, limit=limit, **options))
 
 
 async def asearch(
@@ -60,15 +59,13 @@ async def asearch(
     if not query.strip():
         return []
     if follow_edges:
-        hybrid = await client.search.hybrid(query, limit=limit, **options)
-        return texts(hybrid, hybrid.meta)
-    page = await client.search.nodes(query, limit=limit, **options)
-    return texts(page, page.meta)
+        return texts(await client.search.hybrid(query, limit=limit, **options))
+    return texts(await client.search.nodes(query, limit=limit, **options))
 
 
-def texts(hits: Iterable[SearchHit | HybridHit], meta: Mapping[str, Any]) -> list[Found]:
+def texts(page: Page[SearchHit] | Page[HybridHit]) -> list[Found]:
     """Returns the results that have a text. The node of a long document has none, but its passages have."""
-    return [found(hit, meta) for hit in hits if hit["node"]["description"] or "document" not in hit]
+    return [found(hit, page.meta) for hit in page if hit["node"]["description"] or "document" not in hit]
 
 
 def found(hit: SearchHit | HybridHit, meta: Mapping[str, Any]) -> Found:
