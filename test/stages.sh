@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs the stages of make test, or with "all" those of make test-all, and prints how long each
-# took. The end-to-end tests start a service about a hundred times. At the same time, at the lowest
-# priority, the other tests are compiled, the linter runs, and the page's unit tests do. Packages that
-# start systems, the browser and PromQL wait a third of the time, so four of these run at a time.
+# took. Tests that start systems wait a third of the time, so several kinds run at once: beside the
+# end-to-end tests, which start a service about a hundred times, the other tests are compiled and the
+# linter runs, both at the lowest priority, and then the tests of single packages run. Packages that
+# start systems, the browser and PromQL come after the end-to-end tests.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 suite=${1:-short}
@@ -44,12 +45,18 @@ shown() {
 
 module() { (cd "test/$1" && go test -count=1 -timeout 40m ./...); }
 
-# The packages that start whole systems come first: they take longest.
+# packages lists the packages that start whole systems, or all others. The contract tests take longest
+# and wait most, so they come first.
 packages() {
-  local all slow='test/(contract|chaos)$|consumers/(points|commands|embeddings)$|storage/(clickhouse|kafka)$|internal/embedded$'
+  local systems='test/(contract|chaos)$|consumers/(points|commands|embeddings)$|storage/(clickhouse|kafka)$|internal/embedded$'
+  local all
   all=$(go list ./... | grep -vE '/test/(browser|e2e)$')
-  grep -E "$slow" <<<"$all"
-  grep -vE "$slow" <<<"$all"
+  if [ "$1" = systems ]; then
+    grep 'test/contract$' <<<"$all"
+    grep -E "$systems" <<<"$all" | grep -v 'test/contract$'
+  else
+    grep -vE "$systems" <<<"$all"
+  fi
 }
 
 # The linter vets, and nobody debugs these binaries: both take a minute and more of all packages.
@@ -57,14 +64,18 @@ flags=(-count=1 -vet=off -ldflags=-w)
 
 go_tests() { go test "${flags[@]}" -timeout 60m -parallel 4 "$@"; }
 
-# With COVER=FILE the tests write which statements of the product they execute; go tool cover reads the file.
-cover=()
-if [ -n "${COVER:-}" ]; then
-  cover=(-coverprofile="$COVER" -coverpkg="$(go list ./... | grep -v /test/ | paste -sd,)")
-fi
 # With coverage, go test prints the list of packages after each result.
 unlisted() { sed -u 's/ of statements in .*//'; }
-package_tests() { go_tests -p 3 "${cover[@]}" $(packages) | unlisted; }
+
+# package_tests systems|others AT_ONCE. With COVER=FILE the tests write which statements of the product
+# they execute; go tool cover reads the file.
+package_tests() {
+  local cover=()
+  if [ -n "${COVER:-}" ]; then
+    cover=(-coverprofile="$output/cover.$1" -coverpkg="$(go list ./... | grep -v /test/ | paste -sd,)")
+  fi
+  go_tests -p "$2" "${cover[@]}" $(packages "$1") | unlisted
+}
 
 # Lists the packages with their tests, which compiles them, but links nothing.
 compile() { nice -n 19 go list -test -export -f '' ./...; }
@@ -73,17 +84,20 @@ compile() { nice -n 19 go list -test -export -f '' ./...; }
   stage page nice -n 19 make -s page-test
   stage compile compile
   stage lint nice -n 19 make -s lint
+  shown packages package_tests others 2
 } &
 beside=$!
 shown e2e go_tests ./test/e2e
-wait $beside
 {
   stage browser go test -count=1 -timeout 60m ./test/browser
   stage promql module promql
 } &
-beside=$!
-shown go package_tests
-wait $beside
+later=$!
+shown systems package_tests systems 3
+wait $beside $later
+if [ -n "${COVER:-}" ]; then
+  { echo 'mode: set'; tail -qn +2 "$output"/cover.*; } >"$COVER"
+fi
 if [ "$suite" = all ]; then
   for name in grafana helm prometheus influx; do stage $name module $name; done
 fi
