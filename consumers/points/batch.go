@@ -60,7 +60,8 @@ type columns struct {
 	latest   clickhouse.LatestColumns
 	activity []clickhouse.ActivityRow
 	series   []clickhouse.SeriesRow
-	sources  map[sourceID]int64 // newest receive time of each source, in microseconds
+	rollups  *clickhouse.Rollups // of this and earlier batches; nil: none
+	sources  map[sourceID]int64  // newest receive time of each source, in microseconds
 }
 
 func newColumns() *columns { return &columns{sources: map[sourceID]int64{}} }
@@ -78,7 +79,7 @@ func (c *columns) reset() {
 	c.states.Reset()
 	c.latest.Reset()
 	clear(c.series) // releases the strings
-	c.activity, c.series = c.activity[:0], c.series[:0]
+	c.activity, c.series, c.rollups = c.activity[:0], c.series[:0], nil
 	clear(c.sources)
 }
 
@@ -156,6 +157,7 @@ func (b *batch) Prepare(ctx context.Context) (err error) {
 	}
 	b.columns = b.c.getColumns()
 	b.arrange()
+	b.columns.rollups = b.c.aggregator.addAndTake(&b.columns.points)
 	for _, rec := range b.records {
 		b.c.putRecord(rec) // its spans are in the columns
 	}

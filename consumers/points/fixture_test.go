@@ -69,6 +69,7 @@ func newFixtureOn(tb testing.TB, broker *kafkatest.Broker, store, registry strin
 	}
 	w.config = points.Config{
 		Group: w.group, BatchRows: 1_000_000, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20,
+		Rollups: true,
 	}
 	var err error
 	w.registry, err = stores.Open(ctx, registry, 8)

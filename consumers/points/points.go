@@ -68,6 +68,8 @@ type Config struct {
 	BatchWait  time.Duration
 	FetchBytes int32
 	Grace      time.Duration
+	// Rollups: rollups of the points are computed while they are stored, for package rollups.
+	Rollups bool
 }
 
 // Consumer consumes topic points. Several consumers, in one process or in many, share the
@@ -78,6 +80,7 @@ type Consumer struct {
 	loop         *consumers.Loop
 	tombstones   *tombstones
 	storedSeries *seriesCache
+	aggregator   *aggregator // nil: rollups are computed from stored points
 	replaced     consumers.Replaced
 
 	mu          sync.Mutex
@@ -100,6 +103,9 @@ func New(deps Deps) *Consumer {
 	}
 	c := newCore(deps)
 	cfg := deps.Config
+	if cfg.Rollups { // not for a replay, because points that are stored again have several rows
+		c.aggregator = newAggregator()
+	}
 	c.loop = consumers.New(consumers.Config{
 		Name: Topic, Group: cfg.Group, Topic: deps.Log.PointsTopic().Name, BatchRows: cfg.BatchRows,
 		BatchBytes: cfg.BatchBytes,

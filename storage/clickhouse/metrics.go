@@ -32,16 +32,18 @@ const (
 	OpRollupMarks    = "query_marks"
 	opRollupState    = "insert_state"
 	opRollup         = "insert_rollups"
-	OpInsertAudit    = "insert_audit"
-	OpAudit          = "query_audit"
-	OpBackup         = "query_backup"
-	OpRestore        = "insert_restore"
+	// opInsertAggregates inserts rollups that were computed while the points were stored.
+	opInsertAggregates = "insert_aggregates"
+	OpInsertAudit      = "insert_audit"
+	OpAudit            = "query_audit"
+	OpBackup           = "query_backup"
+	OpRestore          = "insert_restore"
 )
 
 var operations = []string{
 	opInsertPoints, opInsertStates, opInsertLatest, opInsertActivity, opInsertSeries, opDelete, OpExpire, opErase,
 	OpRaw, OpLatest, OpAggregate, OpDownsample, OpStats, OpActivity,
-	opInsertMarks, OpRollupMarks, opRollupState, opRollup, OpInsertAudit, OpAudit,
+	opInsertMarks, OpRollupMarks, opRollupState, opRollup, opInsertAggregates, OpInsertAudit, OpAudit,
 }
 
 // Kinds of errors, as label values of metrics.

@@ -27,10 +27,11 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 	const series, span = 4, int64(3 * day)
 	r := newRollupFixture(t, series)
 	var log []func(context.Context) error // all writes, for replays
+	var history []*clickhouse.PointColumns
 	clock := int64(t0 + 12*hour)
 	cut := errors.New("cut short")
 	for step := range testenv.InFull(300, 80) {
-		what := random.IntN(10)
+		what := random.IntN(12)
 		var err error
 		switch {
 		case what < 4: // points: live, late, overwriting
@@ -50,7 +51,7 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 				c.Values[i] = math.Round(random.NormFloat64()*1e4) / 100
 			}
 			do := func(ctx context.Context) error { return r.InsertPoints(ctx, c) }
-			log, err = append(log, do), do(t.Context())
+			log, history, err = append(log, do), append(history, c), do(t.Context())
 		case what == 4: // a deletion, up to a version
 			d := clickhouse.Deletion{
 				Workspace: r.workspace, Source: r.source, Ceiling: uint64(random.Int64N(int64(r.version)+1)) + 1,
@@ -86,6 +87,15 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 		case what == 8: // expiry of rows before a time, with their rollups
 			_, err = r.Expire(t.Context(), []clickhouse.SourceID{{Workspace: r.workspace, Source: r.source}},
 				t0+random.Int64N(span/4), func(context.Context, time.Duration) error { return nil })
+		case what >= 9 && what < 11: // rollups that a process computed which has seen a part of the log
+			var seen []*clickhouse.PointColumns
+			all := random.IntN(2) == 0
+			for i := range history {
+				if all || random.IntN(len(history)) > 0 {
+					seen = append(seen, history[i])
+				}
+			}
+			err = r.InsertRollups(t.Context(), rollupsOf(seen))
 		default:
 			clock += random.Int64N(5 * hour)
 			r.pass(clock)

@@ -68,7 +68,7 @@ func (r *passRun) computeMarkedDays(ctx context.Context, upTo uint64, horizon in
 			if w.from >= w.to {
 				return 0, nil
 			}
-			return r.compute(ctx, w)
+			return r.computeUnmatched(ctx, w)
 		})
 		if exceededLimit(err) && r.lateDays > 1 {
 			r.lateDays = 1

@@ -189,7 +189,7 @@ func (r *passRun) computeAllSeries(ctx context.Context, from, to int64) error {
 		if high < low {
 			high = math.MaxUint64
 		}
-		took, err := r.compute(ctx, window{
+		took, err := r.computeUnmatched(ctx, window{
 			series: fmt.Sprintf("series >= %d AND series <= %d", low, high), from: from, to: to,
 		})
 		switch {

@@ -33,14 +33,14 @@ func (r *rollupFixture) dayByHour(series int) timeseries.AggregateQuery {
 var errDied = errors.New("the process died")
 
 // openThroughProxy opens the database through a proxy that calls before and after at each
-// insert of points. If one of them returns an error, the proxy closes the connection, as if
+// insert into a table. If one of them returns an error, the proxy closes the connection, as if
 // the process had been killed.
-func (r *rollupFixture) openThroughProxy(before, after func() error) *clickhouse.DB {
+func (r *rollupFixture) openThroughProxy(table string, before, after func() error) *clickhouse.DB {
 	r.t.Helper()
 	target := &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host}
 	forward := httputil.NewSingleHostReverseProxy(target)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		insert := strings.HasPrefix(request.URL.Query().Get("query"), "INSERT INTO points ")
+		insert := strings.HasPrefix(request.URL.Query().Get("query"), "INSERT INTO "+table+" ")
 		if insert && before() != nil {
 			panic(http.ErrAbortHandler)
 		}
@@ -86,7 +86,7 @@ func TestPassesBetweenTheStagesOfAWriteMissNothing(t *testing.T) {
 					r.pass(clock)
 				}
 			}
-			writer := r.openThroughProxy(func() error { run(before); return nil }, func() error {
+			writer := r.openThroughProxy("points", func() error { run(before); return nil }, func() error {
 				if before == 0 { // no pass has run since the mark
 					r.requireSame(r.dayByHour(1), "as soon as the points are there: "+why)
 				}
@@ -123,7 +123,7 @@ func TestAWriteWithAnOldStateMissesNothing(t *testing.T) {
 	for i, below := range []bool{true, false, true, false} { // the points are below the horizon of the old state
 		dies := i >= 2
 		var killed error
-		writer := r.openThroughProxy(func() error { return nil }, func() error { return killed })
+		writer := r.openThroughProxy("points", func() error { return nil }, func() error { return killed })
 		at := int64(t0 + 10*minute)
 		if !below {
 			at = clock + hour

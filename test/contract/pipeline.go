@@ -56,7 +56,7 @@ func (d *Pipeline) Group(t testing.TB, s *Server) []route.Route {
 		Log: d.Log, Points: d.Points, Registry: s.DB, Logger: slog.Default(),
 		Config: points.Config{
 			Group: group, BatchRows: 100_000, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20,
-			Grace: time.Second,
+			Grace: time.Second, Rollups: true,
 		},
 	}).Run)
 	installation, err := s.DB.Installation(t.Context())

@@ -28,7 +28,7 @@ func (b *builder) addPoints() error {
 		Log: b.Kafka, Points: b.ClickHouse, Registry: b.Postgres, Logger: b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
 		Config: points.Config{
 			Group: cfg.Group, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes, BatchWait: cfg.BatchWait,
-			FetchBytes: cfg.FetchBytes, Grace: consumerGrace,
+			FetchBytes: cfg.FetchBytes, Grace: consumerGrace, Rollups: b.Config.Rollups.Enabled,
 		},
 	})
 	b.add("storage of points", b.ClickHouse.WatchStorage)
