@@ -53,7 +53,8 @@ func naive(samples map[uint64][]sample, length int64) map[rollupKey][]float64 {
 				}
 			}
 			for _, s := range group {
-				spread += math.Pow(s.value-total/n, 2)
+				distance := s.value - total/n
+				spread += distance * distance
 			}
 			found[rollupKey{series, start}] = []float64{
 				n, total, lowest, highest, first.value, last.value, float64(first.ts - start), float64(last.ts - start),

@@ -31,13 +31,12 @@ const maxMinuteBytes = 8 << 20
 // repeated with FINAL, and at last with sorting, also for the rest of the pass. It is repeated with
 // FINAL, too, if it exceeds its memory: it keeps all minutes of the window, and even one series may have
 // too many points for that. Rows that a failed statement has inserted are valid.
-func (r *passRun) compute(ctx context.Context, w window) (took time.Duration, err error) {
-	began := time.Now()
+func (r *passRun) compute(ctx context.Context, w window) (err error) {
 	where := w.condition()
 	if w.removal {
 		for table, unit := range map[string]string{TableMinutes: "Minute", TableHours: "Hour"} {
 			if err := r.write(ctx, table, emptyRows(table, unit, where)); err != nil {
-				return 0, err
+				return err
 			}
 		}
 	}
@@ -54,13 +53,12 @@ func (r *passRun) compute(ctx context.Context, w window) (took time.Duration, er
 		*how++
 	}
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if err := r.countWritten(ctx, where); err != nil {
-		return 0, err
+		return err
 	}
-	err = r.write(ctx, TableHours, hoursOf(where, r.version))
-	return time.Since(began), err
+	return r.write(ctx, TableHours, hoursOf(where, r.version))
 }
 
 // pointReading is how the points of minutes are read.

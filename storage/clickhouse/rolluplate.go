@@ -120,7 +120,7 @@ func (r *passRun) computeMarkedLong(ctx context.Context, upTo uint64, horizon in
 			for _, day := range days {
 				dayWindow := w
 				dayWindow.from, dayWindow.to = max(w.from, int64(day)*dayUS), min(w.to, int64(day+1)*dayUS)
-				if _, err := r.compute(ctx, dayWindow); err != nil {
+				if err := r.compute(ctx, dayWindow); err != nil {
 					return 0, err
 				}
 			}

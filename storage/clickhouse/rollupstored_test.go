@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -143,19 +145,18 @@ func TestAPassKeepsStoredRollupsThatMatchThePoints(t *testing.T) {
 }
 
 func TestAPassComputesHoursWhoseStoredRollupsDoNotMatch(t *testing.T) {
-	for name, change := range map[string]func(r *rollupFixture, writes []*clickhouse.PointColumns) []*clickhouse.PointColumns{
-		"an earlier write is missing": func(_ *rollupFixture, writes []*clickhouse.PointColumns) []*clickhouse.PointColumns {
+	type columns = *clickhouse.PointColumns
+	for name, change := range map[string]func(r *rollupFixture, writes []columns) []columns{
+		"an earlier write is missing": func(_ *rollupFixture, writes []columns) []columns {
 			return writes[1:]
 		},
-		"a later write is missing": func(_ *rollupFixture, writes []*clickhouse.PointColumns) []*clickhouse.PointColumns {
+		"a later write is missing": func(_ *rollupFixture, writes []columns) []columns {
 			return writes[:2]
 		},
-		"a write was not stored": func(r *rollupFixture, writes []*clickhouse.PointColumns) []*clickhouse.PointColumns {
+		"a write was not stored": func(r *rollupFixture, writes []columns) []columns {
 			return append(writes, r.columns(r.nextVersion(), every(minute, t0+50*minute, t0+hour, id(0))...))
 		},
-		"one point was deleted and another one is missing": func(
-			r *rollupFixture, writes []*clickhouse.PointColumns,
-		) []*clickhouse.PointColumns {
+		"one point was deleted and another one is missing": func(r *rollupFixture, writes []columns) []columns {
 			r.write(point{Series: id(0), TS: t0 + 90*second, Value: 5.0})
 			r.write(every(minute, t0+50*minute, t0+55*minute, id(0))...)
 			require.NoError(r.t, r.Delete(r.t.Context(), clickhouse.Deletion{
@@ -165,12 +166,12 @@ func TestAPassComputesHoursWhoseStoredRollupsDoNotMatch(t *testing.T) {
 			r.rollUpFully(t0 + 2*day)
 			return append(writes, r.columns(r.version, every(minute, t0+50*minute, t0+55*minute, id(0))...))
 		},
-		"a point was overwritten": func(r *rollupFixture, writes []*clickhouse.PointColumns) []*clickhouse.PointColumns {
+		"a point was overwritten": func(r *rollupFixture, writes []columns) []columns {
 			r.write(point{Series: id(0), TS: t0 + 5*minute, Value: 1e6})
 			testenv.QueryClickHouse(r.t, r.URL.String(), "OPTIMIZE TABLE points FINAL")
 			return writes
 		},
-		"points were deleted": func(r *rollupFixture, writes []*clickhouse.PointColumns) []*clickhouse.PointColumns {
+		"points were deleted": func(r *rollupFixture, writes []columns) []columns {
 			require.NoError(r.t, r.Delete(r.t.Context(), clickhouse.Deletion{
 				Workspace: r.workspace, Source: r.source, FromUS: new(int64(t0 + 10*minute)), ToUS: new(int64(t0 + 12*minute)),
 				Ceiling: r.version + 1,
@@ -178,7 +179,7 @@ func TestAPassComputesHoursWhoseStoredRollupsDoNotMatch(t *testing.T) {
 			r.rollUpFully(t0 + 2*day) // the rollups are stored after the deletion
 			return writes
 		},
-		"all points were deleted": func(r *rollupFixture, writes []*clickhouse.PointColumns) []*clickhouse.PointColumns {
+		"all points were deleted": func(r *rollupFixture, writes []columns) []columns {
 			require.NoError(r.t, r.Delete(r.t.Context(), clickhouse.Deletion{
 				Workspace: r.workspace, Source: r.source, Ceiling: r.version + 1,
 			}))
@@ -189,7 +190,7 @@ func TestAPassComputesHoursWhoseStoredRollupsDoNotMatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRollupFixture(t, 1)
 			r.pass(t0 + 2*day)
-			writes := []*clickhouse.PointColumns{
+			writes := []columns{
 				r.write(every(minute, t0, t0+20*minute, id(0))...),
 				r.write(every(minute, t0+20*minute, t0+30*minute, id(0))...),
 				r.write(every(minute, t0+30*minute, t0+50*minute, id(0))...),
@@ -201,6 +202,31 @@ func TestAPassComputesHoursWhoseStoredRollupsDoNotMatch(t *testing.T) {
 			require.Equal(t, "0", r.storedHours())
 		})
 	}
+}
+
+// TestAPassComputesAnHourWithMinutesOfAnotherProcess tests an hour that matches its points, and minutes that a
+// process stored which did not know of a deletion, and ended before it stored the hour.
+func TestAPassComputesAnHourWithMinutesOfAnotherProcess(t *testing.T) {
+	r := newRollupFixture(t, 1)
+	r.pass(t0 + 2*day)
+	points := every(minute, t0, t0+hour, id(0))
+	all := r.write(points...)
+	require.NoError(t, r.Delete(t.Context(), clickhouse.Deletion{
+		Workspace: r.workspace, Source: r.source, FromUS: new(int64(t0 + 10*minute)), ToUS: new(int64(t0 + 12*minute)),
+		Ceiling: r.version + 1,
+	}))
+	r.rollUpFully(t0 + 2*day)
+	outdated := rollupsOf([]*clickhouse.PointColumns{all})
+	outdated.Hours, outdated.Fingerprints = clickhouse.RollupColumns{}, nil
+	require.NoError(t, r.InsertRollups(t.Context(), outdated))
+	left := slices.DeleteFunc(points, func(p point) bool { return p.TS >= t0+10*minute && p.TS < t0+12*minute })
+	require.Less(t, len(left), 60)
+	require.NoError(t, r.InsertRollups(t.Context(), rollupsOf([]*clickhouse.PointColumns{r.columns(r.version, left...)})))
+	r.rollUpFully(t0 + 2*day)
+	byMinute := r.dayByHour(1)
+	byMinute.Grid = timeseries.NewGrid(time.Minute, time.UTC, byMinute.Range.FromUS, byMinute.Range.ToUS)
+	r.requireSame(byMinute, "after a pass")
+	require.Equal(t, "0", r.storedHours())
 }
 
 // TestAPassWhileRollupsAreStoredHidesNoneOfThem runs passes that compute a part of an hour before and

@@ -17,7 +17,7 @@ func (r *passRun) computeUnmatched(ctx context.Context, w window) (took time.Dur
 	if err != nil || !found {
 		return time.Since(began), err
 	}
-	_, err = r.compute(ctx, rest)
+	err = r.compute(ctx, rest)
 	return time.Since(began), err
 }
 
