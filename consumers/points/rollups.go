@@ -26,6 +26,12 @@ const (
 	// their points come in the order of time.
 	maxWindows = 10_000
 
+	// minMinutePoints is the number of points per minute below which rollups are computed from the stored
+	// points: the row of a minute costs as much as computing it from ten points.
+	minMinutePoints = 10
+	// firstMinutes is the number of minutes of a new series from which its points per minute are known.
+	firstMinutes = 5
+
 	// Rollups are stored with a batch when they are many, or have waited.
 	rollupRows    = 20_000
 	rollupMaxWait = 5 * time.Second
@@ -49,9 +55,13 @@ type openHour struct {
 	// disordered: points came in another order than that of time. The rollups of the hour must be
 	// computed from the stored points.
 	disordered bool
-	pieces     int // number of pieces of this hour
-	earlier    int // number of pieces of earlier hours since the last one of this hour
-	touched    time.Time
+	// sparse: the series has few points per minute, so its rollups are not computed here.
+	sparse  bool
+	minutes int // number of complete minutes
+	points  int // number of points of this hour
+	pieces  int // number of pieces of this hour
+	earlier int // number of pieces of earlier hours since the last one of this hour
+	touched time.Time
 	// window has the latest pieces in the order of time, after all points of the fields above. Records
 	// of several callers may come in another order within it. Its capacity is 0 until points of the
 	// series came in another order.
@@ -70,9 +80,13 @@ type aggregator struct {
 	swept    time.Time
 	versions []uint64 // scratch
 	now      func() time.Time
+	// minPoints is minMinutePoints, or less in tests.
+	minPoints int
 }
 
-func newAggregator() *aggregator { return &aggregator{hours: map[uint64]*openHour{}, now: time.Now} }
+func newAggregator() *aggregator {
+	return &aggregator{hours: map[uint64]*openHour{}, now: time.Now, minPoints: minMinutePoints}
+}
 
 // addAndTake adds points, and returns the finished rows if they are due. A nil aggregator computes nothing.
 func (a *aggregator) addAndTake(c *clickhouse.PointColumns) *clickhouse.Rollups {
@@ -168,22 +182,26 @@ func (a *aggregator) append(series uint64, h *openHour, p *piece) {
 		if h.earlier++; h.earlier <= maxEarlier && h.pieces > 1 {
 			return
 		}
-		h.begin(p.firstUS)
+		h.begin(p.firstUS, h.sparse)
 	case p.firstUS >= h.end:
 		a.finishHour(series, h)
-		h.begin(p.firstUS)
+		h.begin(p.firstUS, h.points > 0 && h.points < a.minPoints*int(clickhouse.HourUS/clickhouse.MinuteUS))
 	case p.firstUS <= h.lastUS:
 		h.disordered = true
 		a.widen(h)
 	}
 	h.earlier = 0
 	h.pieces++
-	if h.disordered {
+	h.points += int(p.aggregate.points)
+	if h.disordered || h.sparse {
 		return
 	}
 	if p.firstUS >= h.minuteEnd {
 		a.finishMinute(series, h)
 		h.minuteEnd = minuteOf(p.firstUS) + clickhouse.MinuteUS
+		if h.sparse {
+			return
+		}
 	}
 	h.minute.append(&p.aggregate)
 	h.lastUS = p.lastUS
@@ -200,11 +218,11 @@ func (a *aggregator) widen(h *openHour) {
 }
 
 // begin begins the hour of a time.
-func (h *openHour) begin(us int64) {
+func (h *openHour) begin(us int64, sparse bool) {
 	start := us - us%clickhouse.HourUS
 	*h = openHour{
 		start: start, end: start + clickhouse.HourUS, minuteEnd: minuteOf(us) + clickhouse.MinuteUS, lastUS: us - 1,
-		touched: h.touched, window: h.window,
+		touched: h.touched, window: h.window, sparse: sparse,
 	}
 }
 
@@ -218,12 +236,15 @@ func (a *aggregator) finishMinute(series uint64, h *openHour) {
 	appendRow(&a.finished.Minutes, series, minuteOf(h.minute.firstUS), &h.minute)
 	h.complete.append(&h.minute)
 	h.minute = aggregate{}
+	if h.minutes++; h.minutes == firstMinutes {
+		h.sparse = int(h.complete.points) < a.minPoints*firstMinutes
+	}
 }
 
 // finishHour adds the rows of the last minute and of the hour.
 func (a *aggregator) finishHour(series uint64, h *openHour) {
 	a.finishMinute(series, h)
-	if h.disordered || h.complete.points == 0 {
+	if h.disordered || h.sparse || h.complete.points == 0 {
 		return
 	}
 	appendRow(&a.finished.Hours, series, h.start, &h.complete)

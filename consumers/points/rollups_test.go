@@ -89,6 +89,13 @@ func requireRows(t *testing.T, want, got map[rollupKey][]float64) {
 	}
 }
 
+// newAggregatorOf returns an aggregator for series with a minimum number of points per minute.
+func newAggregatorOf(minPoints int) *aggregator {
+	a := newAggregator()
+	a.minPoints = minPoints
+	return a
+}
+
 // addSamples adds samples to an aggregator as a batch.
 func addSamples(a *aggregator, series uint64, samples ...sample) {
 	c := &clickhouse.PointColumns{}
@@ -100,7 +107,7 @@ func addSamples(a *aggregator, series uint64, samples ...sample) {
 
 func TestRollupsAreThoseOfThePoints(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	a := newAggregator()
+	a := newAggregatorOf(0)
 	const series = 20
 	samples := map[uint64][]sample{}
 	next := [series]int64{}
@@ -152,7 +159,7 @@ func TestPointsInAnotherOrder(t *testing.T) {
 		"a point again": {hourStart + 10*aMinute + 2*aSecond, 1, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newAggregator()
+			a := newAggregatorOf(0)
 			addSamples(a, 7, at(0), at(9), sample{hourStart + 10*aMinute + 2*aSecond, 1, 1})
 			addSamples(a, 7, late)
 			addSamples(a, 7, at(20), at(61), at(64))
@@ -170,7 +177,7 @@ func TestPointsInAnotherOrder(t *testing.T) {
 }
 
 func TestAPointOfAnEarlierHourIsLeftOut(t *testing.T) {
-	a := newAggregator()
+	a := newAggregatorOf(0)
 	at := func(minutes int64) sample { return sample{hourStart + minutes*aMinute, 1, 1} }
 	addSamples(a, 7, at(61), at(62))
 	addSamples(a, 7, at(5), at(63)) // in one batch with one in order
@@ -182,7 +189,7 @@ func TestAPointOfAnEarlierHourIsLeftOut(t *testing.T) {
 }
 
 func TestPointsOfThePastAreLoadedAfterANewerOne(t *testing.T) {
-	a := newAggregator()
+	a := newAggregatorOf(0)
 	addSamples(a, 7, sample{hourStart + 100*anHour, 1, 1})
 	addSamples(a, 7, sample{hourStart, 1, 1}, sample{hourStart + aMinute, 1, 1})
 	addSamples(a, 7, sample{hourStart + anHour, 1, 1})
@@ -194,7 +201,7 @@ func TestPointsOfThePastAreLoadedAfterANewerOne(t *testing.T) {
 // TestPointsOfThePastAreLoadedAfterNewerOnes tests that the first points of the past are left out, and that the
 // hours after theirs have rollups.
 func TestPointsOfThePastAreLoadedAfterNewerOnes(t *testing.T) {
-	a := newAggregator()
+	a := newAggregatorOf(0)
 	addSamples(a, 7, sample{hourStart + 100*anHour, 1, 1}, sample{hourStart + 100*anHour + aMinute, 1, 1})
 	for i := range int64(600) {
 		addSamples(a, 7, sample{hourStart + i*aMinute, 1, 2})
@@ -205,8 +212,28 @@ func TestPointsOfThePastAreLoadedAfterNewerOnes(t *testing.T) {
 	require.Equal(t, []uint32{52, 60, 60, 60, 60, 60, 60, 60, 60, 60}, hours.Points[:10])
 }
 
+// TestSeriesWithFewPointsHaveNoRollups tests that a series gets no rollups from its sixth minute on, until an hour
+// has enough points.
+func TestSeriesWithFewPointsHaveNoRollups(t *testing.T) {
+	a := newAggregatorOf(minMinutePoints)
+	every := func(interval, from, to int64) {
+		for ts := from; ts < to; ts += interval {
+			addSamples(a, 7, sample{hourStart + ts, 1, 1})
+		}
+	}
+	every(10*aSecond, 0, 2*anHour)
+	require.Equal(t, firstMinutes, a.finished.Minutes.Len())
+	every(6*aSecond, 2*anHour, 3*anHour)
+	require.Equal(t, firstMinutes, a.finished.Minutes.Len(), "the hour before had few points")
+	require.Empty(t, a.finished.Hours.TS)
+	every(6*aSecond, 3*anHour, 6*anHour)
+	every(10*aSecond, 6*anHour, 9*anHour)
+	require.Equal(t, []int64{hourStart + 3*anHour, hourStart + 4*anHour, hourStart + 5*anHour}, a.finished.Hours.TS)
+	require.Equal(t, []uint32{600, 600, 600}, a.finished.Hours.Points)
+}
+
 func TestWindowsAreBounded(t *testing.T) {
-	a := newAggregator()
+	a := newAggregatorOf(0)
 	for id := range uint64(maxWindows + 5) {
 		addSamples(a, id, sample{hourStart + aMinute, 1, 1}, sample{hourStart + 2*aMinute, 1, 1})
 		addSamples(a, id, sample{hourStart, 1, 1})
@@ -217,7 +244,7 @@ func TestWindowsAreBounded(t *testing.T) {
 }
 
 func TestRollupsAreTakenWhenTheyAreManyOrHaveWaited(t *testing.T) {
-	a := newAggregator()
+	a := newAggregatorOf(0)
 	now := time.Now()
 	a.now = func() time.Time { return now }
 	at := func(minutes int64) sample { return sample{hourStart + minutes*aMinute, 1, 1} }
@@ -238,7 +265,7 @@ func TestRollupsAreTakenWhenTheyAreManyOrHaveWaited(t *testing.T) {
 }
 
 func TestSeriesWithoutPlaceHaveNoRollupsUntilOthersAreIdle(t *testing.T) {
-	a := newAggregator()
+	a := newAggregatorOf(0)
 	now := time.Now()
 	a.now = func() time.Time { return now }
 	c := &clickhouse.PointColumns{}
