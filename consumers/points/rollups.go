@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// maxOpenHours is the maximum number of series whose rollups are computed here, with about 250
+	// maxOpenHours is the maximum number of series whose rollups are computed here, with about 300
 	// bytes each. The rollups of further series are computed from the stored points.
 	maxOpenHours = 200_000
 	// openHourIdle is how long a series needs no place after its last points, if places are scarce.
