@@ -192,7 +192,7 @@ func (a *aggregator) append(series uint64, h *openHour, p *piece) {
 	}
 	h.earlier = 0
 	h.pieces++
-	h.points += int(p.aggregate.points)
+	h.points += int(p.points)
 	if h.disordered || h.sparse {
 		return
 	}
