@@ -208,8 +208,8 @@ func (a *aggregator) append(series uint64, h *openHour, p *piece) {
 	h.fingerprint += p.fingerprint
 }
 
-// widen gives a series whose points come in another order than that of time a window in which they are
-// ordered, if there is a place.
+// widen adds a window to the hour of a series whose points do not come in the order of time, unless there are
+// too many windows.
 func (a *aggregator) widen(h *openHour) {
 	if cap(h.window) == 0 && a.windows < maxWindows {
 		h.window = make([]piece, 0, windowPieces)

@@ -26,7 +26,8 @@ func (r *passRun) unmatched(ctx context.Context, w window) (window, bool, error)
 	if w.removal {
 		return w, true, nil
 	}
-	stored, err := r.db.anyRow(ctx, TableHours+" WHERE "+w.condition()+" AND fingerprint != 0")
+	// Minutes may be stored without their hour, also after their points were deleted.
+	stored, err := r.db.anyRow(ctx, TableMinutes+" WHERE "+w.condition())
 	if err != nil {
 		return w, false, fmt.Errorf("looking for stored rollups: %w", err)
 	}
