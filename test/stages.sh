@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs the stages of make test, or with "all" those of make test-all, and prints how long each
 # took. Tests that start systems wait a third of the time, so several kinds run at once: beside the
-# end-to-end tests, which start a service about a hundred times, the other tests are compiled and the
-# linter runs, both at the lowest priority, and then the tests of single packages run. Packages that
-# start systems, the browser and PromQL come after the end-to-end tests.
+# end-to-end tests, which start a service about a hundred times, the other tests are compiled, and then
+# the tests of single packages and the linter run; compiler and linter have the lowest priority.
+# Packages that start systems, the browser and PromQL come after the end-to-end tests.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 suite=${1:-short}
@@ -83,8 +83,9 @@ compile() { nice -n 19 go list -test -export -f '' ./...; }
 {
   stage page nice -n 19 make -s page-test
   stage compile compile
-  stage lint nice -n 19 make -s lint
+  stage lint nice -n 19 make -s lint &
   shown packages package_tests others 2
+  wait
 } &
 beside=$!
 shown e2e go_tests ./test/e2e
