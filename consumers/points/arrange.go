@@ -90,14 +90,14 @@ func (b *batch) arrange() {
 	clear(s.sources)
 }
 
-// noteSources adds the sources of the batch and their activity to the columns.
+// noteSources adds the sources of the batch to the columns, and their activity where it is due.
 func (b *batch) noteSources(uses []sourceUse) {
 	for i := range uses {
 		u := &uses[i]
 		b.columns.sources[u.id] = max(b.columns.sources[u.id], u.receivedAt)
 	}
 	for source, receivedAt := range b.columns.sources {
-		if receivedAt == 0 {
+		if receivedAt == 0 || !b.c.activity.due(source, receivedAt) {
 			continue
 		}
 		b.columns.activity = append(b.columns.activity, clickhouse.ActivityRow{

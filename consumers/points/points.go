@@ -80,6 +80,7 @@ type Consumer struct {
 	loop         *consumers.Loop
 	tombstones   *tombstones
 	storedSeries *seriesCache
+	activity     activity
 	aggregator   *aggregator // nil: rollups are computed from stored points
 	replaced     consumers.Replaced
 

@@ -9,7 +9,8 @@ import (
 
 const (
 	// maxOpenHours is the maximum number of series whose rollups are computed here, with about 300
-	// bytes each. The rollups of further series are computed from the stored points.
+	// bytes each, or 50 if they have few points. The rollups of further series are computed from the
+	// stored points.
 	maxOpenHours = 200_000
 	// openHourIdle is how long a series needs no place after its last points, if places are scarce.
 	openHourIdle = 10 * time.Minute
@@ -29,11 +30,15 @@ const (
 	// minMinutePoints is the number of points per minute below which rollups are computed from the stored
 	// points: the row of a minute costs as much as computing it from ten points.
 	minMinutePoints = 10
-	// firstMinutes is the number of minutes of a new series from which its points per minute are known.
+	// firstMinutes is the number of minutes of an hour from which the points per minute are known.
 	firstMinutes = 5
+	// sparseTime is how long series with fewer are ignored after the hour in which they had, before their
+	// points are counted again.
+	sparseTime = 6 * time.Hour
 
-	// Rollups are stored with a batch when they are many, or have waited.
-	rollupRows    = 20_000
+	// Rollups are stored with a batch when they are many, or have waited. The fixed costs of an insert are
+	// those of some 50,000 rows.
+	rollupRows    = 100_000
 	rollupMaxWait = 5 * time.Second
 )
 
@@ -55,10 +60,9 @@ type openHour struct {
 	// disordered: points came in another order than that of time. The rollups of the hour must be
 	// computed from the stored points.
 	disordered bool
-	// sparse: the series has few points per minute, so its rollups are not computed here.
+	// sparse: the first minutes had few points.
 	sparse  bool
 	minutes int // number of complete minutes
-	points  int // number of points of this hour
 	pieces  int // number of pieces of this hour
 	earlier int // number of pieces of earlier hours since the last one of this hour
 	touched time.Time
@@ -68,12 +72,20 @@ type openHour struct {
 	window []piece
 }
 
+// place is what an aggregator knows of a series.
+type place struct {
+	hour *openHour // nil: the series has few points per minute, so its rollups are not computed here
+	// Without an hour: the time until which the points of the series are ignored, in microseconds since the
+	// Unix epoch, and the time in seconds at which that was decided.
+	until, decided int64
+}
+
 // aggregator computes the rollups of points that arrive in the order of time, while they are stored.
 // It sees neither points that were stored before it was created or in another process, nor deletions:
 // the rows are valid only as far as they match the stored points, which passes of the rollups verify;
 // see docs/adr/0092-rollups-while-points-are-stored.md. It is not safe for concurrent use.
 type aggregator struct {
-	hours    map[uint64]*openHour
+	series   map[uint64]place
 	windows  int // number of hours with a window
 	finished clickhouse.Rollups
 	waiting  time.Time // since when there are finished rows
@@ -85,7 +97,7 @@ type aggregator struct {
 }
 
 func newAggregator() *aggregator {
-	return &aggregator{hours: map[uint64]*openHour{}, now: time.Now, minPoints: minMinutePoints}
+	return &aggregator{series: map[uint64]place{}, now: time.Now, minPoints: minMinutePoints}
 }
 
 // addAndTake adds points, and returns the finished rows if they are due. A nil aggregator computes nothing.
@@ -102,8 +114,11 @@ func (a *aggregator) add(c *clickhouse.PointColumns) {
 	now, row := a.now(), 0
 	a.versions = c.Versions.AppendTo(a.versions[:0], 0)
 	for series, rows := range c.Series.All() {
-		if h := a.open(series, now); h != nil {
+		if h := a.open(series, c.TS[row], now); h != nil {
 			a.addSeries(series, h, c.TS[row:row+rows], c.Values[row:row+rows], a.versions[row:row+rows])
+			if h.sparse {
+				a.skip(series, h, now)
+			}
 		}
 		row += rows
 	}
@@ -112,18 +127,28 @@ func (a *aggregator) add(c *clickhouse.PointColumns) {
 	}
 }
 
-// open returns the hour of a series, or nil if there is no place for it.
-func (a *aggregator) open(series uint64, now time.Time) *openHour {
-	h := a.hours[series]
-	if h == nil {
-		if len(a.hours) >= maxOpenHours && !a.sweep(now) {
-			return nil
-		}
-		h = &openHour{}
-		a.hours[series] = h
+// open returns the hour of a series that gets points from a time on. It returns nil if there is no place for
+// it, or if its points are ignored.
+func (a *aggregator) open(series uint64, us int64, now time.Time) *openHour {
+	known, ok := a.series[series]
+	switch {
+	case known.hour != nil:
+		known.hour.touched = now
+		return known.hour
+	case ok && us < known.until, !ok && len(a.series) >= maxOpenHours && !a.sweep(now):
+		return nil
 	}
-	h.touched = now
+	h := &openHour{touched: now}
+	a.series[series] = place{hour: h}
 	return h
+}
+
+// skip ignores the points of a series with few points per minute for some time.
+func (a *aggregator) skip(series uint64, h *openHour, now time.Time) {
+	if cap(h.window) > 0 {
+		a.windows--
+	}
+	a.series[series] = place{until: h.end + sparseTime.Microseconds(), decided: now.Unix()}
 }
 
 // sweep removes idle series, and reports whether there is a place. Their rollups are computed from the
@@ -133,15 +158,18 @@ func (a *aggregator) sweep(now time.Time) bool {
 		return false
 	}
 	a.swept = now
-	for series, h := range a.hours {
-		if now.Sub(h.touched) > openHourIdle {
-			if cap(h.window) > 0 {
-				a.windows--
-			}
-			delete(a.hours, series)
+	for series, p := range a.series {
+		switch {
+		case p.hour == nil && now.Unix()-p.decided < int64(sparseTime/time.Second):
+			continue
+		case p.hour != nil && now.Sub(p.hour.touched) <= openHourIdle:
+			continue
+		case p.hour != nil && cap(p.hour.window) > 0:
+			a.windows--
 		}
+		delete(a.series, series)
 	}
-	return len(a.hours) < maxOpenHours
+	return len(a.series) < maxOpenHours
 }
 
 // addSeries adds points of a series, which are divided where a minute or a record begins.
@@ -182,26 +210,22 @@ func (a *aggregator) append(series uint64, h *openHour, p *piece) {
 		if h.earlier++; h.earlier <= maxEarlier && h.pieces > 1 {
 			return
 		}
-		h.begin(p.firstUS, h.sparse)
+		h.begin(p.firstUS)
 	case p.firstUS >= h.end:
 		a.finishHour(series, h)
-		h.begin(p.firstUS, h.points > 0 && h.points < a.minPoints*int(clickhouse.HourUS/clickhouse.MinuteUS))
+		h.begin(p.firstUS)
 	case p.firstUS <= h.lastUS:
 		h.disordered = true
 		a.widen(h)
 	}
 	h.earlier = 0
 	h.pieces++
-	h.points += int(p.points)
-	if h.disordered || h.sparse {
+	if h.disordered {
 		return
 	}
 	if p.firstUS >= h.minuteEnd {
 		a.finishMinute(series, h)
 		h.minuteEnd = minuteOf(p.firstUS) + clickhouse.MinuteUS
-		if h.sparse {
-			return
-		}
 	}
 	h.minute.append(&p.aggregate)
 	h.lastUS = p.lastUS
@@ -218,11 +242,11 @@ func (a *aggregator) widen(h *openHour) {
 }
 
 // begin begins the hour of a time.
-func (h *openHour) begin(us int64, sparse bool) {
+func (h *openHour) begin(us int64) {
 	start := us - us%clickhouse.HourUS
 	*h = openHour{
 		start: start, end: start + clickhouse.HourUS, minuteEnd: minuteOf(us) + clickhouse.MinuteUS, lastUS: us - 1,
-		touched: h.touched, window: h.window, sparse: sparse,
+		touched: h.touched, window: h.window,
 	}
 }
 
@@ -244,7 +268,7 @@ func (a *aggregator) finishMinute(series uint64, h *openHour) {
 // finishHour adds the rows of the last minute and of the hour.
 func (a *aggregator) finishHour(series uint64, h *openHour) {
 	a.finishMinute(series, h)
-	if h.disordered || h.sparse || h.complete.points == 0 {
+	if h.disordered || h.complete.points == 0 {
 		return
 	}
 	appendRow(&a.finished.Hours, series, h.start, &h.complete)

@@ -212,8 +212,8 @@ func TestPointsOfThePastAreLoadedAfterNewerOnes(t *testing.T) {
 	require.Equal(t, []uint32{52, 60, 60, 60, 60, 60, 60, 60, 60, 60}, hours.Points[:10])
 }
 
-// TestSeriesWithFewPointsHaveNoRollups tests that a series gets no rollups from its sixth minute on, until an hour
-// has enough points.
+// TestSeriesWithFewPointsHaveNoRollups tests that a series gets no rollups from its sixth minute on, and is counted
+// again in the first hour after sparseTime.
 func TestSeriesWithFewPointsHaveNoRollups(t *testing.T) {
 	a := newAggregatorOf(minMinutePoints)
 	every := func(interval, from, to int64) {
@@ -223,13 +223,14 @@ func TestSeriesWithFewPointsHaveNoRollups(t *testing.T) {
 	}
 	every(10*aSecond, 0, 2*anHour)
 	require.Equal(t, firstMinutes, a.finished.Minutes.Len())
-	every(6*aSecond, 2*anHour, 3*anHour)
-	require.Equal(t, firstMinutes, a.finished.Minutes.Len(), "the hour before had few points")
+	counted := anHour + sparseTime.Microseconds()
+	every(6*aSecond, 2*anHour, counted)
+	require.Equal(t, firstMinutes, a.finished.Minutes.Len())
 	require.Empty(t, a.finished.Hours.TS)
-	every(6*aSecond, 3*anHour, 6*anHour)
-	every(10*aSecond, 6*anHour, 9*anHour)
-	require.Equal(t, []int64{hourStart + 3*anHour, hourStart + 4*anHour, hourStart + 5*anHour}, a.finished.Hours.TS)
-	require.Equal(t, []uint32{600, 600, 600}, a.finished.Hours.Points)
+	every(6*aSecond, counted, counted+2*anHour)
+	every(10*aSecond, counted+2*anHour, counted+5*anHour)
+	require.Equal(t, []int64{hourStart + counted, hourStart + counted + anHour}, a.finished.Hours.TS)
+	require.Equal(t, []uint32{600, 600}, a.finished.Hours.Points)
 }
 
 func TestWindowsAreBounded(t *testing.T) {
@@ -239,8 +240,8 @@ func TestWindowsAreBounded(t *testing.T) {
 		addSamples(a, id, sample{hourStart, 1, 1})
 	}
 	require.Equal(t, maxWindows, a.windows)
-	require.Zero(t, cap(a.hours[maxWindows+1].window))
-	require.Equal(t, windowPieces, cap(a.hours[0].window))
+	require.Zero(t, cap(a.series[maxWindows+1].hour.window))
+	require.Equal(t, windowPieces, cap(a.series[0].hour.window))
 }
 
 func TestRollupsAreTakenWhenTheyAreManyOrHaveWaited(t *testing.T) {
@@ -273,11 +274,42 @@ func TestSeriesWithoutPlaceHaveNoRollupsUntilOthersAreIdle(t *testing.T) {
 		c.Append(id, hourStart, 1, 1)
 	}
 	a.add(c)
-	require.Len(t, a.hours, maxOpenHours)
+	require.Len(t, a.series, maxOpenHours)
 	now = now.Add(openHourIdle + time.Second)
 	addSamples(a, 5, sample{hourStart + aMinute, 1, 1})
 	addSamples(a, maxOpenHours+7, sample{hourStart, 1, 1})
-	require.Len(t, a.hours, 2)
-	require.Contains(t, a.hours, uint64(5))
-	require.Contains(t, a.hours, uint64(maxOpenHours+7))
+	require.Len(t, a.series, 2)
+	require.Contains(t, a.series, uint64(5))
+	require.Contains(t, a.series, uint64(maxOpenHours+7))
+}
+
+// TestSeriesWithFewPointsKeepTheirPlace tests that a series that is ignored keeps its place for sparseTime, so that its
+// points are not counted again and again, and that its window is free for another series.
+func TestSeriesWithFewPointsKeepTheirPlace(t *testing.T) {
+	a := newAggregatorOf(minMinutePoints)
+	now := time.Now()
+	a.now = func() time.Time { return now }
+	addSamples(a, 7, sample{hourStart + aMinute, 1, 1}, sample{hourStart + 2*aMinute, 1, 1})
+	addSamples(a, 7, sample{hourStart, 1, 1})
+	require.Equal(t, 1, a.windows)
+	for i := range int64(2 * windowPieces) {
+		addSamples(a, 7, sample{hourStart + anHour + i*aMinute/2, 1, 1})
+	}
+	require.Nil(t, a.series[7].hour)
+	require.Zero(t, a.windows)
+	full := func() {
+		c := &clickhouse.PointColumns{}
+		for id := range uint64(maxOpenHours) {
+			c.Append(id+100, hourStart, 1, 1)
+		}
+		a.add(c)
+		now = now.Add(openHourIdle + time.Second)
+		addSamples(a, 5, sample{hourStart, 1, 1})
+	}
+	full()
+	require.Len(t, a.series, 2)
+	require.Contains(t, a.series, uint64(7))
+	now = now.Add(sparseTime)
+	full()
+	require.NotContains(t, a.series, uint64(7))
 }

@@ -37,6 +37,7 @@ func (b *batch) Store(ctx context.Context) error {
 		return classify(err)
 	}
 	b.markSeriesStored()
+	b.c.activity.add(c.activity)
 	return b.repeatLateDeletions(ctx)
 }
 

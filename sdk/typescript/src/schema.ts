@@ -2536,7 +2536,8 @@ export interface components {
             version: number;
             /**
              * Format: date-time
-             * @description When the newest request with points of the source was received; null: there was none, or it is unknown.
+             * @description When the newest request with points of the source was received, or up to a second earlier; null: there was
+             *     none, or it is unknown.
              */
             lastSeenAt: string | null;
             /**

@@ -487,7 +487,8 @@ class Source(TypedDict):
     """
     lastSeenAt: str | None
     """
-    When the newest request with points of the source was received; null: there was none, or it is unknown.
+    When the newest request with points of the source was received, or up to a second earlier; null: there was
+    none, or it is unknown.
 
     """
     status: Literal["active", "stale", "never"] | None
