@@ -87,7 +87,7 @@ func (db *DB) recentState(ctx context.Context) (rollupState, error) {
 // most maxStateAge old. Marks must be read after it.
 func (db *DB) CleanUntil(ctx context.Context) (int64, error) {
 	s, err := db.recentState(ctx)
-	return s.clean, err
+	return s.clean, classifyError(ctx, err)
 }
 
 var stateTarget = Target{

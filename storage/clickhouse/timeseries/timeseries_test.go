@@ -323,6 +323,11 @@ func TestAStoppedServerIsUnavailable(t *testing.T) {
 	_, _, err = timeseries.New(db).
 		RawPoints(t.Context(), timeseries.RawQuery{Numbers: []uint64{1}, Range: chtest.Everything, Limit: 1})
 	require.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
+	_, _, err = timeseries.New(db).Aggregate(t.Context(), timeseries.AggregateQuery{ // it first reads the rollups' state
+		Series: []uint64{1}, Groups: []int{0}, Range: chtest.Everything, Functions: []timeseries.Function{timeseries.Avg},
+		Limit: 1,
+	})
+	require.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
 	require.NoError(t, server.Start(t.Context()))
 	_, _, err = timeseries.New(db).
 		RawPoints(t.Context(), timeseries.RawQuery{Numbers: []uint64{1}, Range: chtest.Everything, Limit: 1})
