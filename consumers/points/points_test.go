@@ -60,8 +60,10 @@ func TestTheValueAcceptedLastWinsInAnyOrderOfTimes(t *testing.T) {
 		w.waitSettled()
 		require.Equal(t, "0=0 1=1 2=2 5=5 6=66 7=7 9=99", w.values(s))
 		require.Equal(t, "9\t99", w.latest(s))
+		activity := w.query("SELECT count() FROM source_activity")
 		w.produce(w.numberMessages(s, times(7, 9), []float64{77, 999})) // in another batch
 		w.waitSettled()
+		require.Equal(t, "1", w.query("SELECT count() <= "+activity+" FROM source_activity"), "it came at the same time")
 		require.Equal(t, "0=0 1=1 2=2 5=5 6=66 7=77 9=999", w.values(s))
 		require.Equal(t, "9\t999", w.latest(s))
 	})
