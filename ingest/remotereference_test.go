@@ -26,7 +26,7 @@ import (
 // one rule after the other.
 type promReference struct {
 	verdict
-	version2 bool
+	otherVersion bool // the body is a message of the other version
 }
 
 // eachField calls f with each field of a message and its value as bytes or as a number. It reports
@@ -66,12 +66,12 @@ func interpretRemoteWrite(body []byte) *promReference {
 	r := &promReference{verdict: verdict{points: map[string]any{}}}
 	good := eachField(body, func(field protowire.Number, wire protowire.Type, value []byte, _ uint64) bool {
 		if wire == protowire.BytesType && (field == 4 || field == 5) {
-			r.version2 = true
+			r.otherVersion = true
 			return false
 		}
 		return field != 1 || wire != protowire.BytesType || r.series(value)
 	})
-	r.malformed = !good && !r.version2
+	r.malformed = !good && !r.otherVersion
 	r.invalid = r.accepted == 0 && r.rejected > 0
 	return r
 }
@@ -79,6 +79,21 @@ func interpretRemoteWrite(body []byte) *promReference {
 type promSample struct {
 	ms    int64
 	value float64
+}
+
+// readPromSample parses a Sample.
+func readPromSample(b []byte) (promSample, bool) {
+	var bits, ms uint64
+	ok := eachField(b, func(field protowire.Number, wire protowire.Type, _ []byte, number uint64) bool {
+		switch {
+		case field == 1 && wire == protowire.Fixed64Type:
+			bits = number
+		case field == 2 && wire == protowire.VarintType:
+			ms = number
+		}
+		return true
+	})
+	return promSample{ms: int64(ms), value: math.Float64frombits(bits)}, ok
 }
 
 // series parses a TimeSeries.
@@ -102,19 +117,11 @@ func (r *promReference) series(b []byte) bool {
 			}) && isLabels
 			labels = append(labels, label)
 		case 2:
-			var bits, ms uint64
-			if !eachField(value, func(field protowire.Number, wire protowire.Type, _ []byte, number uint64) bool {
-				switch {
-				case field == 1 && wire == protowire.Fixed64Type:
-					bits = number
-				case field == 2 && wire == protowire.VarintType:
-					ms = number
-				}
-				return true
-			}) {
+			sample, ok := readPromSample(value)
+			if !ok {
 				return false
 			}
-			samples = append(samples, promSample{ms: int64(ms), value: math.Float64frombits(bits)})
+			samples = append(samples, sample)
 		case 4:
 			histograms++
 		}
@@ -123,6 +130,12 @@ func (r *promReference) series(b []byte) bool {
 	if !good || !isLabels && len(samples)+histograms > 0 {
 		return false
 	}
+	r.add(labels, samples, histograms)
+	return true
+}
+
+// add counts the samples of a series and records those that are accepted.
+func (r *promReference) add(labels [][2]string, samples []promSample, histograms int) {
 	r.rejected += histograms
 	source, name, ok := promIdentity(labels)
 	latest := received.UnixMicro() + scan.DayUS
@@ -142,7 +155,6 @@ func (r *promReference) series(b []byte) bool {
 			r.points[series+" n"] = s.value
 		}
 	}
-	return true
 }
 
 // promIdentity returns the source and the series that labels name.
@@ -195,13 +207,17 @@ func promTarget(title string) (job, instance string) {
 
 func requireAgreementOnRemoteWrite(t require.TestingT, body []byte) {
 	want := interpretRemoteWrite(body)
-	if want.version2 {
+	requirePromVerdict(t, RemoteWrite, body, want)
+}
+
+func requirePromVerdict(t require.TestingT, version Format, body []byte, want *promReference) {
+	if want.otherVersion {
 		p := newFakeStores()
-		_, err := p.pipeline(Limits{}).Accept(context.Background(), RemoteWrite, request(string(body)))
+		_, err := p.pipeline(Limits{}).Accept(context.Background(), version, request(string(body)))
 		require.True(t, fault.Is(err, fault.UnsupportedMedia), "%v for %q", err, body)
 		return
 	}
-	_ = requireVerdict(t, RemoteWrite, body, want.verdict)
+	_ = requireVerdict(t, version, body, want.verdict)
 }
 
 // promWriter writes random remote write requests in unusual but valid protobuf.

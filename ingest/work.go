@@ -66,6 +66,8 @@ func (w *work) parse(maxPoints int) error {
 		return w.json.ParseLines(w.batch, maxPoints)
 	case RemoteWrite:
 		return w.prom.Parse(w.batch, maxPoints)
+	case RemoteWrite2:
+		return w.prom.ParseVersion2(w.batch, maxPoints)
 	case OTLP:
 		return w.otlp.Parse(w.batch, maxPoints)
 	case OTLPJSON:

@@ -53,16 +53,17 @@ func readIngestParams(r *http.Request) (ingestParams, error) {
 	if params.format == ingest.Lines {
 		params.precision = p.OneOf("precision", "", ingest.LinePrecisions()...)
 	}
-	if err := p.Err(); err != nil || params.format != ingest.RemoteWrite {
-		return params, err
+	err := p.Err()
+	if err == nil && params.format == ingest.RemoteWrite {
+		params.format, err = remoteWriteFormat(r.Header)
 	}
-	return params, checkRemoteWrite(r.Header)
+	return params, err
 }
 
 // bodyOptions returns the options for reading a body of the format.
 func (a *api) bodyOptions(format ingest.Format) []request.BodyOption {
 	options := []request.BodyOption{request.Types(mediaTypes()...), request.WithBudget(a.Bodies)}
-	if format == ingest.RemoteWrite {
+	if format.IsRemoteWrite() {
 		options = append(options, request.DefaultEncoding("snappy")) // as the specification requires, whatever the header
 	}
 	return options

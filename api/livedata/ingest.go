@@ -68,7 +68,7 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 // answer returns the response. For a remote write without rejected points it is 204, as the
 // clients expect.
 func (a *ingestParams) answer(result *ingest.Result, token string) idempotency.Answer {
-	if a.format == ingest.RemoteWrite && result.Rejected == 0 {
+	if a.format.IsRemoteWrite() && result.Rejected == 0 {
 		return idempotency.Answer{Status: http.StatusNoContent}
 	}
 	return idempotency.Answer{Status: http.StatusCreated, Data: ingestAnswer{

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,19 +19,27 @@ const remoteWritePath = "/api/v1/write"
 
 const (
 	remoteWriteType    = "application/x-protobuf"
-	remoteWriteMessage = "prometheus.WriteRequest" // of version 1.0
 	remoteWriteVersion = "X-Prometheus-Remote-Write-Version"
 )
 
-// remoteWrite accepts the remote write protocol 1.0 of Prometheus and responds as its
-// specification requires: 204 on success; 400 when any sample was rejected, although the
+// The headers of responses to remote write 2.0 that have the numbers of what was written.
+const (
+	samplesWritten    = "X-Prometheus-Remote-Write-Samples-Written"
+	histogramsWritten = "X-Prometheus-Remote-Write-Histograms-Written"
+	exemplarsWritten  = "X-Prometheus-Remote-Write-Exemplars-Written"
+)
+
+// remoteWrite accepts the remote write protocols 1.0 and 2.0 of Prometheus and responds as their
+// specifications require: 204 on success; 400 when any sample was rejected, although the
 // others are stored, because Prometheus must not retry; 5xx and 429 when it should retry.
 // Query parameters, which Prometheus copies from its configuration, are ignored.
 func (a *api) remoteWrite(w http.ResponseWriter, r *http.Request) error {
 	received := time.Now()
-	if err := checkRemoteWrite(r.Header); err != nil {
+	format, err := remoteWriteFormat(r.Header)
+	if err != nil {
 		return err
 	}
+	countWritten(w.Header(), format, 0)
 	body, release, err := request.Body(
 		w, r, a.MaxBodyBytes, request.Types(remoteWriteType), request.DefaultEncoding("snappy"), request.WithBudget(a.Bodies),
 	)
@@ -38,11 +47,12 @@ func (a *api) remoteWrite(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer release()
-	result, token, err := a.acceptPoints(r.Context(), ingestParams{format: ingest.RemoteWrite}, body, received)
-	switch {
-	case err != nil:
+	result, token, err := a.acceptPoints(r.Context(), ingestParams{format: format}, body, received)
+	if err != nil {
 		return asBadRequest(err)
-	case result.Rejected > 0:
+	}
+	countWritten(w.Header(), format, result.Accepted)
+	if result.Rejected > 0 {
 		return partialWrite(&result).With("checkpoint", token)
 	}
 	reply.NoContent(w)
@@ -59,15 +69,31 @@ func asBadRequest(err error) error {
 	return err
 }
 
-// checkRemoteWrite refuses headers that declare a body that is not of version 1.
-func checkRemoteWrite(h http.Header) error {
+// countWritten sets the headers of a response to remote write 2.0. Native histograms and exemplars are
+// not stored.
+func countWritten(h http.Header, format ingest.Format, samples int) {
+	if format != ingest.RemoteWrite2 {
+		return
+	}
+	h.Set(samplesWritten, strconv.Itoa(samples))
+	h.Set(histogramsWritten, "0")
+	h.Set(exemplarsWritten, "0")
+}
+
+// remoteWriteFormat returns the version that the headers declare.
+func remoteWriteFormat(h http.Header) (ingest.Format, error) {
 	_, params, err := mime.ParseMediaType(h.Get("Content-Type"))
-	if message, given := params["proto"]; err == nil && given && message != remoteWriteMessage {
-		return fault.Field(fault.UnsupportedMedia, "Content-Type",
-			"is another message than that of Prometheus' remote write 1.0", ingest.RemoteWriteTypes()...)
+	if err != nil {
+		params = nil // request.Body refuses it
 	}
-	if strings.HasPrefix(h.Get(remoteWriteVersion), "2.") {
-		return fault.Field(fault.UnsupportedMedia, remoteWriteVersion, "is a version that is not taken", "0.1.0", "1.0")
+	format, ok := ingest.RemoteWriteFormat(params["proto"])
+	if !ok {
+		return 0, fault.Field(fault.UnsupportedMedia, "Content-Type",
+			"is another message than those of Prometheus' remote write", ingest.RemoteWriteTypes()...)
 	}
-	return nil
+	if format == ingest.RemoteWrite && strings.HasPrefix(h.Get(remoteWriteVersion), "2.") {
+		return 0, fault.Field(fault.UnsupportedMedia, remoteWriteVersion,
+			"must be of the version of the message that Content-Type declares", "0.1.0", "1.0")
+	}
+	return format, nil
 }

@@ -208,13 +208,11 @@ func TestRemoteWritesAreCompressedInTheUsualWays(t *testing.T) {
 	require.Len(t, readPointsLog(t, l.broker), 12)
 }
 
-func TestOtherMessagesThanRemoteWrite1AreUnsupported(t *testing.T) {
+func TestOtherMessagesThanDeclaredAreUnsupported(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
 	good := encodeWrite(upSeries("a:1").Sample(marchFirst, 1))
-	v2 := snappy.Encode(nil, promwrite.Message{}.Text(4, "").Text(4, "up").Bytes(
-		5, promwrite.Message{}.Bytes(1, []byte{0, 1}).Sample(marchFirst, 1),
-	))
+	v2 := encodeWrite2(upSeries("a:1").Sample(marchFirst, 1))
 	for _, path := range remoteWritePaths {
 		for _, contentType := range []string{
 			"application/x-protobuf;proto=prometheus.WriteRequest", `application/x-protobuf; proto="prometheus.WriteRequest"`,
@@ -225,20 +223,19 @@ func TestOtherMessagesThanRemoteWrite1AreUnsupported(t *testing.T) {
 				l.remoteWrite(t, path, good, map[string]string{"Content-Type": contentType}).Status, contentType,
 			)
 		}
-		for name, header := range map[string]map[string]string{
-			"Content-Type": {
-				"Content-Type":                      "application/x-protobuf;proto=io.prometheus.write.v2.Request",
-				"X-Prometheus-Remote-Write-Version": "2.0.0",
-			},
-			"X-Prometheus-Remote-Write-Version": {"X-Prometheus-Remote-Write-Version": "2.0.0"},
+		for _, header := range []map[string]string{
+			{"Content-Type": "application/x-protobuf;proto=io.prometheus.write.v3.Request"},
+			{"X-Prometheus-Remote-Write-Version": "2.0.0"},
 		} {
-			a := l.remoteWrite(t, path, v2, header)
-			a.RequireFailure(t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": name})
-			require.NotEmpty(t, a.Error.Details["allowed"])
+			for name := range header {
+				a := l.remoteWrite(t, path, v2, header)
+				a.RequireFailure(t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": name})
+				require.NotEmpty(t, a.Error.Details["allowed"])
+			}
 		}
-		l.remoteWrite(t, path, v2, nil).RequireFailure(
-			t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": "Content-Type"},
-		)
+		for _, a := range []*contract.Answer{l.remoteWrite(t, path, v2, nil), l.remoteWrite(t, path, good, version2)} {
+			a.RequireFailure(t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": "Content-Type"})
+		}
 		l.remoteWrite(t, path, snappy.Encode(nil, []byte(`{"points":[]}`)), nil).RequireFailure(
 			t, http.StatusBadRequest, validation, "", map[string]any{"field": "body"},
 		)

@@ -34,9 +34,17 @@ func waitForSamples(t *testing.T, p *prometheus, l *livegraph, source, metric, s
 // TestWhatAPrometheusScrapesIsRead runs a Prometheus as documented, stops Livegraph for a moment, and
 // compares the samples of both.
 func TestWhatAPrometheusScrapesIsRead(t *testing.T) {
+	for version, message := range map[string]string{
+		"1.0": "prometheus.WriteRequest", "2.0": "io.prometheus.write.v2.Request",
+	} {
+		t.Run(version, func(t *testing.T) { testScrapesAreRead(t, message) })
+	}
+}
+
+func testScrapesAreRead(t *testing.T, message string) {
 	l := startLivegraph(t)
 	begin := time.Now()
-	p := startPrometheus(t, l)
+	p := startPrometheus(t, l, message)
 	scraped, own := "livegraph/"+l.metrics, "prometheus/"+p.address
 	require.Eventually(t, func() bool {
 		return len(l.points(t, scraped, "up", begin)) > 5

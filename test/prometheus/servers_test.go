@@ -171,9 +171,9 @@ func documented(t *testing.T, comment string) string {
 	return text
 }
 
-// startPrometheus runs a Prometheus with the documented configuration and a short scrape interval. It
-// scrapes itself, too.
-func startPrometheus(t *testing.T, l *livegraph) *prometheus {
+// startPrometheus runs a Prometheus with the documented configuration and a short scrape interval, which
+// sends a message of remote write. It scrapes itself, too.
+func startPrometheus(t *testing.T, l *livegraph, message string) *prometheus {
 	t.Helper()
 	p := &prometheus{address: freeAddress(t)}
 	text := documented(t, "test/prometheus runs a Prometheus with this")
@@ -185,6 +185,7 @@ func startPrometheus(t *testing.T, l *livegraph) *prometheus {
 			fmt.Sprintf("    static_configs: [{targets: [%q]}]\n"+
 				"  - job_name: prometheus\n    static_configs: [{targets: [%q]}]\n", l.metrics, p.address),
 		},
+		{"/api/v1/write\n", "/api/v1/write\n    protobuf_message: " + message + "\n"},
 	} {
 		require.Contains(t, text, change[0])
 		text = strings.Replace(text, change[0], change[1], 1)

@@ -1,4 +1,4 @@
-// Package promwrite encodes requests of Prometheus remote write 1.0 for tests and
+// Package promwrite encodes requests of Prometheus remote write 1.0 and 2.0 for tests and
 // benchmarks. It validates nothing, so that tests can encode invalid requests.
 package promwrite
 
@@ -54,3 +54,72 @@ func Request(series ...Message) (request Message) {
 
 // Stale returns the NaN with which Prometheus marks the end of a series.
 func Stale() float64 { return math.Float64frombits(0x7ff0000000000002) }
+
+// Request2 returns a request of remote write 2.0 with these TimeSeries of 1.0, which must be valid. The
+// first symbol is empty, as 2.0 requires.
+func Request2(series ...Message) (request Message) {
+	refs := map[string]uint64{"": 0}
+	symbols := []string{""}
+	ref := func(text string) uint64 {
+		if _, known := refs[text]; !known {
+			refs[text] = uint64(len(symbols))
+			symbols = append(symbols, text)
+		}
+		return refs[text]
+	}
+	var converted []Message
+	for _, s := range series {
+		var packed []byte
+		var rest Message
+		eachField(s, func(field protowire.Number, wire protowire.Type, value, all []byte) {
+			switch {
+			case wire != protowire.BytesType:
+			case field == 1:
+				name, text := label(value)
+				packed = protowire.AppendVarint(protowire.AppendVarint(packed, ref(name)), ref(text))
+			case field == 2:
+				rest = append(rest, all...)
+			case field == 3: // an exemplar
+				rest = rest.Bytes(4, value)
+			case field == 4: // a histogram
+				rest = rest.Bytes(3, value)
+			}
+		})
+		converted = append(converted, append(Message{}.Bytes(1, packed), rest...))
+	}
+	for _, symbol := range symbols {
+		request = request.Text(4, symbol)
+	}
+	for _, s := range converted {
+		request = request.Bytes(5, s)
+	}
+	return request
+}
+
+// label returns the name and the value of a Label message.
+func label(b []byte) (name, value string) {
+	eachField(b, func(field protowire.Number, wire protowire.Type, text, _ []byte) {
+		switch {
+		case wire != protowire.BytesType:
+		case field == 1:
+			name = string(text)
+		case field == 2:
+			value = string(text)
+		}
+	})
+	return name, value
+}
+
+// eachField calls f with each field of a valid message: the bytes of a field of bytes, and the whole field.
+func eachField(b []byte, f func(field protowire.Number, wire protowire.Type, value, all []byte)) {
+	for len(b) > 0 {
+		field, wire, n := protowire.ConsumeTag(b)
+		size := n + protowire.ConsumeFieldValue(field, wire, b[n:])
+		var value []byte
+		if wire == protowire.BytesType {
+			value, _ = protowire.ConsumeBytes(b[n:])
+		}
+		f(field, wire, value, b[:size])
+		b = b[size:]
+	}
+}

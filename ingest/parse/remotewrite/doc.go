@@ -1,8 +1,9 @@
-// Package remotewrite parses points in the remote write 1.0 format of Prometheus and caches the
-// series of its label sets.
+// Package remotewrite parses points in the remote write formats 1.0 and 2.0 of Prometheus and caches
+// the series of their label sets, which both versions share.
 //
-// A body that is not a WriteRequest is Malformed. A body of version 2 is UnsupportedMedia. More
-// points than the limit are Invalid. For all other errors, single samples are rejected:
+// A body that is not a message of its version is Malformed. A body of the other version is
+// UnsupportedMedia. More points than the limit are Invalid. For all other errors, single samples are
+// rejected:
 //
 //	a native histogram                          time: before 1970, over a day ahead
 //	                                            labels: twice, more than 64, not UTF-8

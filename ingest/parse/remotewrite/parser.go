@@ -16,13 +16,13 @@ import (
 // The protobuf tags of the fields that the parser reads of prometheus.WriteRequest, the
 // message of Prometheus' remote write 1.0
 // (https://prometheus.io/docs/specs/prw/remote_write_spec/). A tag has a field's number
-// and wire type in one byte.
+// and wire type in one byte. version2.go has those of remote write 2.0.
 const (
 	requestTimeSeries   = 1<<3 | protobuf.Bytes
 	requestSymbols      = 4<<3 | protobuf.Bytes // of version 2 only, like the next
 	requestTimeSeriesV2 = 5<<3 | protobuf.Bytes
 	seriesLabel         = 1<<3 | protobuf.Bytes
-	seriesSample        = 2<<3 | protobuf.Bytes
+	seriesSample        = 2<<3 | protobuf.Bytes // of both versions
 	seriesHistogram     = 4<<3 | protobuf.Bytes
 	labelName           = 1<<3 | protobuf.Bytes
 	labelValue          = 2<<3 | protobuf.Bytes
@@ -34,8 +34,16 @@ const (
 // its package model/value.
 const StaleMarker = 0x7ff0000000000002
 
-// MediaTypes are the media types of Prometheus' remote write 1.0.
-var MediaTypes = []string{"application/x-protobuf", "application/x-protobuf;proto=prometheus.WriteRequest"}
+// The messages of Prometheus' remote write 1.0 and 2.0.
+const (
+	Message1 = "prometheus.WriteRequest"
+	Message2 = "io.prometheus.write.v2.Request"
+)
+
+// MediaTypes are the media types of Prometheus' remote write. Without a message it is 1.0.
+var MediaTypes = []string{
+	"application/x-protobuf", "application/x-protobuf;proto=" + Message1, "application/x-protobuf;proto=" + Message2,
+}
 
 // Parser parses a remote write request of Prometheus into a batch in one pass over the bytes.
 type Parser struct {
@@ -50,6 +58,11 @@ type Parser struct {
 	tags  []pointblock.Tag // tags of the current label set
 	notes block.Notes      // of the current TimeSeries
 	names lastSource       // source of the last label set
+
+	// Of version 2.
+	symbols    []symbol
+	refs       []uint32 // labels_refs of the current TimeSeries
+	labelBytes int      // size of the labels that were written out
 }
 
 // New creates a Parser that uses the cache.
@@ -68,7 +81,9 @@ func New(cache *block.LabelCache) *Parser {
 func (p *Parser) Reset() {
 	clear(p.tags)
 	p.notes.Release()
-	*p = Parser{hooks: p.hooks, cache: p.cache, tags: p.tags[:0], notes: p.notes}
+	*p = Parser{
+		hooks: p.hooks, cache: p.cache, tags: p.tags[:0], notes: p.notes, symbols: emptied(p.symbols), refs: emptied(p.refs),
+	}
 }
 
 // Parse parses the batch's decompressed body as a remote write request of
@@ -78,8 +93,7 @@ func (p *Parser) Reset() {
 // message, UnsupportedMedia if it is of version 2, and Invalid if it has too many
 // points.
 func (p *Parser) Parse(b *block.Batch, maxPoints int) error {
-	b.Hooks, b.Texts = p.hooks, pointblock.KindSpecial
-	p.batch, p.b, p.maxPoints = b, b.Body, maxPoints
+	p.begin(b, maxPoints)
 	for i := 0; i < len(p.b); {
 		tag := p.b[i]
 		if tag == requestTimeSeries {
@@ -95,10 +109,15 @@ func (p *Parser) Parse(b *block.Batch, maxPoints int) error {
 			return p.parseError()
 		}
 		if tag == requestSymbols || tag == requestTimeSeriesV2 {
-			return unsupportedVersion()
+			return otherMessage("2.0", Message2)
 		}
 	}
 	return nil
+}
+
+func (p *Parser) begin(b *block.Batch, maxPoints int) {
+	b.Hooks, b.Texts = p.hooks, pointblock.KindSpecial
+	p.batch, p.b, p.maxPoints = b, b.Body, maxPoints
 }
 
 func (p *Parser) parseError() error {
@@ -113,10 +132,10 @@ func (p *Parser) failTooMany() {
 		With("limit", p.maxPoints)
 }
 
-func unsupportedVersion() error {
+// otherMessage returns the error of a body that is a message of the other version than declared.
+func otherMessage(version, message string) error {
 	return fault.Field(fault.UnsupportedMedia, "Content-Type",
-		"must be version 1.0 of Prometheus' remote write, not 2.0 (protobuf_message: prometheus.WriteRequest)",
-		MediaTypes...)
+		"must declare version "+version+" of Prometheus' remote write for this body, with proto="+message, MediaTypes...)
 }
 
 // timeSeries parses the TimeSeries at b[i:end] and appends its samples directly to the
@@ -150,16 +169,23 @@ func (p *Parser) timeSeries(i, end int) bool {
 		}
 		i = next
 	}
-	points := len(b.Numbers.Times) - from + histograms
-	if points == 0 {
+	if len(b.Numbers.Times)-from+histograms == 0 {
 		return true
-	}
-	if points > p.maxPoints-b.Points {
-		p.failTooMany()
-		return false
 	}
 	if nonAdjacent {
 		raw = p.joinLabels(labels, end)
+	}
+	return p.addSeries(from, histograms, raw)
+}
+
+// addSeries adds the samples that were appended to the columns from index from, and rejects the native
+// histograms. raw contains the labels as Label messages.
+func (p *Parser) addSeries(from, histograms int, raw []byte) bool {
+	b := p.batch
+	points := len(b.Numbers.Times) - from + histograms
+	if points > p.maxPoints-b.Points {
+		p.failTooMany()
+		return false
 	}
 	index, ok := p.label(raw)
 	if !ok {

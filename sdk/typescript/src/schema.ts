@@ -612,20 +612,21 @@ export interface paths {
         put?: never;
         /**
          * Ingest samples by Prometheus remote write
-         * @description Scope `write:livedata`. Prometheus remote write 1.0: a `prometheus.WriteRequest` in protobuf, compressed with
+         * @description Scope `write:livedata`. Prometheus remote write 1.0 or 2.0: a `prometheus.WriteRequest`, or an
+         *     `io.prometheus.write.v2.Request` if the parameter `proto` of the Content-Type says so, in protobuf, compressed with
          *     snappy (block format). gzip and zstd are accepted with their Content-Encoding. At most 1,000,000 samples and 32
-         *     MiB, decoded.
+         *     MiB, decoded. A request of 2.0 has at most 1,000,000 symbols, and 16 MiB of labels if each series had its own.
          *
          *     Label `__name__` is the metric. Labels `job` and `instance` name the source, `job/instance`, which is created if
          *     it does not exist. With only one of them, its value is the name; with neither, the name is `prometheus`. All
          *     other labels are tags. An empty label is the same as no label. NaN, infinities and stale markers are accepted,
-         *     and only PromQL and remote read return them. Exemplars and metadata are ignored.
+         *     and only PromQL and remote read return them. Exemplars, metadata and start timestamps are ignored.
          *
          *     A sample that breaks a rule is rejected alone: a time before 1970 or more than a day ahead, a series without a
          *     name, a native histogram. If any sample is rejected, the response is 400, and
          *     `details.accepted` is the number of accepted samples. These are in the log and need not be sent again. A sample
-         *     with the same series and timestamp overwrites the previous one, so a request is safe to retry. Remote write 2.0
-         *     returns 415. Query parameters are ignored.
+         *     with the same series and timestamp overwrites the previous one, so a request is safe to retry. Query parameters
+         *     are ignored.
          */
         post: operations["remoteWrite"];
         delete?: never;
@@ -3724,6 +3725,12 @@ export interface components {
         RequestId: components["schemas"]["RequestId"];
         /** @description The version of the server that answered. */
         Version: string;
+        /** @description Number of samples of a remote write 2.0 that are in the log. */
+        SamplesWritten: number;
+        /** @description Number of native histograms of a remote write 2.0 that are in the log, which is 0. */
+        HistogramsWritten: number;
+        /** @description Number of exemplars of a remote write 2.0 that are in the log, which is 0. */
+        ExemplarsWritten: number;
         /** @description Whole seconds to wait before trying again. */
         RetryAfter: number;
         /** @description Maximum number of requests of the minute, or of the day if fewer remain in the day; 2147483647 is unlimited. */
@@ -5256,9 +5263,15 @@ export interface operations {
             };
         };
         responses: {
-            /** @description All samples are in the log. */
+            /**
+             * @description All samples are in the log. To 2.0, `X-Prometheus-Remote-Write-Samples-Written` has their number, here and in
+             *     errors; `X-Prometheus-Remote-Write-Histograms-Written` and `X-Prometheus-Remote-Write-Exemplars-Written` are 0.
+             */
             204: {
                 headers: {
+                    "X-Prometheus-Remote-Write-Samples-Written": components["headers"]["SamplesWritten"];
+                    "X-Prometheus-Remote-Write-Histograms-Written": components["headers"]["HistogramsWritten"];
+                    "X-Prometheus-Remote-Write-Exemplars-Written": components["headers"]["ExemplarsWritten"];
                     "X-Request-Id": components["headers"]["RequestId"];
                     "X-Livegraph-Version": components["headers"]["Version"];
                     "X-RateLimit-Limit": components["headers"]["Limit"];
