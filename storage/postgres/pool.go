@@ -145,13 +145,28 @@ func (db *DB) InTx(ctx context.Context, work func(pgx.Tx) error) error {
 // InReadTx runs work in a read-only transaction with one snapshot. Its statements time out
 // at the deadline of ctx, or after statementTimeout if that is earlier.
 func (db *DB) InReadTx(ctx context.Context, work func(pgx.Tx) error) error {
+	// All statements see the same snapshot. Each is planned for its arguments.
+	const begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan;
+		SET LOCAL jit = off; SET LOCAL work_mem = '32MB'; SET LOCAL statement_timeout = `
+	return pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{BeginQuery: begin + readTimeout(ctx)}, work)
+}
+
+// QueryOnce runs one statement with the settings of InReadTx, and calls read with its rows. It takes one
+// round trip where a transaction takes three. Until it is prepared on a connection it takes another.
+func (db *DB) QueryOnce(ctx context.Context, query string, args []any, read func(pgx.Rows) error) error {
+	b := &pgx.Batch{}
+	// The statements of a batch are one transaction, so the settings end with it.
+	b.Queue(`SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
+		set_config('work_mem', '32MB', true), set_config('statement_timeout', $1, true)`, readTimeout(ctx))
+	b.Queue(query, args...).Query(read)
+	return db.pool.SendBatch(ctx, b).Close()
+}
+
+// readTimeout returns the time until the deadline of ctx, at most statementTimeout, in milliseconds.
+func readTimeout(ctx context.Context) string {
 	limit := statementTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, max(time.Until(deadline), time.Millisecond))
 	}
-	// All statements see the same snapshot. Each is planned for its arguments.
-	const begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan;
-		SET LOCAL jit = off; SET LOCAL work_mem = '32MB'; SET LOCAL statement_timeout = `
-	options := pgx.TxOptions{BeginQuery: begin + strconv.FormatInt(limit.Milliseconds(), 10)}
-	return pgx.BeginTxFunc(ctx, db.pool, options, work)
+	return strconv.FormatInt(limit.Milliseconds(), 10)
 }

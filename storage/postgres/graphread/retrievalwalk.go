@@ -30,11 +30,7 @@ func (db *Store) WalkEdges(
 		return walked, nil
 	}
 	s := newWalkStatement(workspace, step)
-	err = db.root.InReadTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, s.sql(), postgres.WithCustomPlan(s.args)...)
-		if err != nil {
-			return err
-		}
+	err = db.root.QueryOnce(ctx, s.sql(), s.args, func(rows pgx.Rows) error {
 		walked, err = collectWalk(rows, s.limit)
 		return err
 	})
@@ -45,17 +41,24 @@ func (db *Store) WalkEdges(
 	return walked, nil
 }
 
-// walkStatement builds the statement of a step.
+// walkStatement builds the statement of a step. Its limits are parameters, so that few statements are
+// described by Postgres: the limits of most steps differ.
 type walkStatement struct {
 	args                                        []any
 	step                                        retrieval.Step
 	workspace, frontier, relationFilter, filter string // filter: condition on the other end; empty: none
+	perNode, total                              string // the limits as parameters
 	limit                                       int    // maximum number of edges in each direction
 }
 
 func newWalkStatement(workspace uuid.UUID, step retrieval.Step) *walkStatement {
 	w := &postgres.Where{}
-	s := &walkStatement{step: step, workspace: w.Arg(workspace), frontier: w.Arg(IDArray(step.Frontier))}
+	s := &walkStatement{step: step, limit: step.Limit}
+	s.workspace, s.frontier = w.Arg(workspace), w.Arg(IDArray(step.Frontier))
+	if step.Direction != retrieval.Outgoing && step.Direction != retrieval.Incoming {
+		s.limit = (step.Limit + 1) / 2
+	}
+	s.perNode, s.total = w.Arg(step.MaxPerNode)+"::int", w.Arg(s.limit)+"::int"
 	if len(step.RelationTypes) > 0 {
 		s.relationFilter = " AND e.relation_type = ANY(" + w.Arg(step.RelationTypes) + ")"
 	}
@@ -63,10 +66,7 @@ func newWalkStatement(workspace uuid.UUID, step retrieval.Step) *walkStatement {
 	if addFilter(filter, step.Filter); len(filter.Conditions) > 0 {
 		w.Args, s.filter = filter.Args, filter.Text()
 	}
-	s.args, s.limit = w.Args, step.Limit
-	if step.Direction != retrieval.Outgoing && step.Direction != retrieval.Incoming {
-		s.limit = (step.Limit + 1) / 2
-	}
+	s.args = w.Args
 	return s
 }
 
@@ -101,8 +101,7 @@ func (s *walkStatement) directionSQL(from, to string, number int) string {
 	)
 	order := fmt.Sprintf("ORDER BY e.workspace_id, e.%s, e.relation_type", from)
 	source := fmt.Sprintf(
-		`(SELECT e.id, e.%s AS other, 0 AS kind, %d AS most %s %s LIMIT %d)`, to, s.step.MaxPerNode, edges, order,
-		s.step.MaxPerNode+1,
+		`(SELECT e.id, e.%[1]s AS other, 0 AS kind, %[2]s AS most %[3]s %[4]s LIMIT %[2]s + 1)`, to, s.perNode, edges, order,
 	)
 	if s.step.ByRelation {
 		// The recursion finds one relation type after the other in the index and skips the edges in between.
@@ -110,15 +109,15 @@ func (s *walkStatement) directionSQL(from, to string, number int) string {
 				(SELECT e.relation_type AS name, 1 AS number %[1]s %[2]s LIMIT 1)
 				UNION ALL SELECT (SELECT e.relation_type %[1]s AND e.relation_type > k.name %[2]s LIMIT 1), k.number + 1
 				FROM kinds k WHERE k.name IS NOT NULL AND k.number < %[3]d),
-			counted AS (SELECT name, number, greatest(%[4]d / count(*) OVER (), 1) AS most FROM kinds WHERE name IS NOT NULL)
+			counted AS (SELECT name, number, greatest(%[4]s / count(*) OVER (), 1) AS most FROM kinds WHERE name IS NOT NULL)
 			SELECT e.id, e.other, k.number AS kind, k.most FROM counted k CROSS JOIN LATERAL
 			(SELECT e.id, e.%[5]s AS other %[1]s AND e.relation_type = k.name LIMIT k.most + 1) e)`,
-			edges, order, maxRelationTypes, s.step.MaxPerNode, to)
+			edges, order, maxRelationTypes, s.perNode, to)
 	}
 	return fmt.Sprintf(`(SELECT s.id, s.node, s.other, %d AS way, s.kind, s.most, %s AS passes
 		FROM (SELECT e.id, f.node, e.other, e.kind, e.most
-			FROM unnest(%s::uuid[]) AS f(node) CROSS JOIN LATERAL %s e LIMIT %d) s)`,
-		number, passes, s.frontier, source, s.limit+1)
+			FROM unnest(%s::uuid[]) AS f(node) CROSS JOIN LATERAL %s e LIMIT %s + 1) s)`,
+		number, passes, s.frontier, source, s.total)
 }
 
 // Directions of an edge from a node of the frontier.
