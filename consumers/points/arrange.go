@@ -69,25 +69,36 @@ func (b *batch) arrange() {
 	for i := range s.keys {
 		s.ordered[i] = s.spans[s.keys[i].span]
 	}
+	b.write(s)
+	b.noteSources(s.sources)
+	clear(s.spans) // they refer to records
+	clear(s.ordered)
+	clear(s.sources)
+}
+
+// write decodes the ordered spans into the columns.
+func (b *batch) write(s *sorter) {
 	w := writer{columns: b.columns, sources: s.sources}
 	spans, added := s.ordered, s.added
+	touched := 0 // spans from the start of spans that are touched
 	for len(spans) > 0 {
 		series := spans[0].series
 		n := 1
 		for n < len(spans) && spans[n].series == series {
 			n++
 		}
+		for touched < n {
+			next := spans[touched:min(touched+touchedSpans, len(spans))]
+			w.touch(next)
+			touched += len(next)
+		}
 		if len(added) > 0 && added[0] == series {
 			w.appendIdentity(&spans[0])
 			added = added[1:]
 		}
 		w.write(series, spans[:n])
-		spans = spans[n:]
+		spans, touched = spans[n:], touched-n
 	}
-	b.noteSources(s.sources)
-	clear(s.spans) // they refer to records
-	clear(s.ordered)
-	clear(s.sources)
 }
 
 // noteSources adds the sources of the batch to the columns, and their activity where it is due.

@@ -14,12 +14,12 @@ import (
 	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
-// BenchmarkConsume stores 10 M points from a full log: of 1,000 series, with 100 points of each in a request,
+// BenchmarkConsume stores 10 M points from a full log: of 1,000 series, with 100 or 10 points of each in a request,
 // and of 100,000 sensors, with one point of each. Compare with BenchmarkInsertPoints of storage/clickhouse,
 // which measures the store alone.
 func BenchmarkConsume(b *testing.B) {
 	for name, shape := range map[string]struct{ requests, series, each int }{
-		"series": {100, 1000, 100}, "sensors": {100, 100_000, 1},
+		"series": {100, 1000, 100}, "short-series": {1000, 1000, 10}, "sensors": {100, 100_000, 1},
 	} {
 		b.Run(name, func(b *testing.B) { consume(b, shape.requests, shape.series, shape.each) })
 	}
