@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/ingest/resolve"
+	"github.com/livegraph/livegraph/internal/metricmetadata"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
@@ -34,6 +35,7 @@ type fakeStores struct {
 	partitions int32
 	messages   []pointblock.Message
 	requests   []string
+	metadata   []metricmetadata.Metadata
 
 	maxSources          int
 	created             []string
@@ -59,8 +61,18 @@ func newFakeStores() *fakeStores {
 func (p *fakeStores) pipeline(limits Limits) *Pipeline {
 	return New(Deps{
 		Sources: p, Registry: p, Log: p, Routes: p, FingerprintKey: [16]byte{1, 2, 3}, Limits: limits, CacheSize: 100_000,
-		OTLPResourceTags: []string{"zone"},
+		OTLPResourceTags: []string{"zone"}, Metadata: p,
 	})
+}
+
+func (p *fakeStores) Put(_ uuid.UUID, list []metricmetadata.Metadata) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range list { // the texts are views into the body
+		p.metadata = append(p.metadata, metricmetadata.Metadata{
+			Metric: strings.Clone(m.Metric), Type: m.Type, Help: strings.Clone(m.Help), Unit: strings.Clone(m.Unit),
+		})
+	}
 }
 
 // setSourceTTL sets how long the pipeline caches sources. It empties all caches.

@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/ingest/block"
 	"github.com/livegraph/livegraph/ingest/rejection"
 	"github.com/livegraph/livegraph/ingest/resolve"
+	"github.com/livegraph/livegraph/internal/metricmetadata"
 	"github.com/livegraph/livegraph/internal/platform/budget"
 	"github.com/livegraph/livegraph/internal/platform/bufferpool"
 	"github.com/livegraph/livegraph/internal/platform/fault"
@@ -52,8 +53,16 @@ type Deps struct {
 	LabelCacheBytes int
 	// OTLPResourceTags are the attributes of OpenTelemetry's resources that become tags of all their series.
 	OTLPResourceTags []string
-	Metrics          prometheus.Registerer // nil: metrics are not registered
-	Tracing          trace.TracerProvider  // nil: the stages of requests are not traced
+	// Metadata stores what requests say of metrics beside their points; nil: it is ignored.
+	Metadata metadataStore
+	Metrics  prometheus.Registerer // nil: metrics are not registered
+	Tracing  trace.TracerProvider  // nil: the stages of requests are not traced
+}
+
+// metadataStore stores the metadata of metrics; see package described.
+type metadataStore interface {
+	// Put does not wait. The list is valid only during the call.
+	Put(workspace uuid.UUID, list []metricmetadata.Metadata)
 }
 
 // Request is one call of the ingest endpoint.
@@ -196,6 +205,9 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 		}
 		defer parsed.Release()
 		parsing.Release()
+		if p.deps.Metadata != nil && len(b.Metadata) > 0 {
+			p.deps.Metadata.Put(req.Workspace, b.Metadata)
+		}
 		result, err = p.accept(ctx, w, &req, &stages)
 	}
 	p.metrics.count(w, &result, err)

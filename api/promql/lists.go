@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/livegraph/livegraph/internal/metricmetadata"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/services/promengine"
 )
@@ -20,6 +21,8 @@ const (
 	maxMatchers = 100
 	// maxDescribed is the maximum number of sources whose descriptions of metrics are read.
 	maxDescribed = 10_000
+	// maxMetadata is the maximum number of metrics of which the metadata that Prometheus sent is read.
+	maxMetadata = 50_000
 )
 
 // selectors returns the selectors in the parameters match[], and checks the other common parameters.
@@ -179,36 +182,52 @@ func tooMany(what string, limit int) error {
 	return fault.Newf(fault.Invalid, "The answer has more than %d %s: select fewer series by match[]", limit, what)
 }
 
-// metadata lists the descriptions and units that sources have of their metrics. The types of metrics are
-// not stored.
+// metadata lists the types, descriptions and units of metrics that Prometheus sent, and the descriptions and units
+// that sources have of their metrics.
 func (a *api) metadata(ctx context.Context, c *call) (result answer, _ func(), err error) {
-	limit, err := c.form.limit()
+	list := metadataList{wanted: c.form.get("metric"), found: map[string][]metricMetadata{}}
+	if list.limit, err = c.form.limit(); err != nil {
+		return result, nil, err
+	}
+	if list.perMetric, err = c.form.number("limit_per_metric"); err != nil {
+		return result, nil, err
+	}
+	sent, err := a.Metadata.MetricMetadata(ctx, c.workspace, list.wanted, maxMetadata)
 	if err != nil {
 		return result, nil, err
 	}
-	perMetric, err := c.form.number("limit_per_metric")
-	if err != nil {
-		return result, nil, err
+	for _, m := range sent {
+		list.add(m.Metric, metricMetadata{Type: m.Type, Help: m.Help, Unit: m.Unit})
 	}
 	sources, err := a.Metadata.DescribedMetrics(ctx, c.workspace, maxDescribed)
 	if err != nil {
 		return result, nil, err
 	}
-	wanted, found := c.form.get("metric"), map[string][]metricMetadata{}
 	for i := range sources {
 		for _, m := range sources[i].Metrics {
-			described := metricMetadata{Type: "unknown", Help: deref(m.Description), Unit: deref(sources[i].MetricUnit(m.Name))}
-			known, ok := found[m.Name]
-			switch {
-			case wanted != "" && m.Name != wanted, slices.Contains(known, described),
-				perMetric > 0 && len(known) >= perMetric, !ok && limit > 0 && len(found) >= limit:
-				continue
-			}
-			found[m.Name] = append(known, described)
+			unit := deref(sources[i].MetricUnit(m.Name))
+			list.add(m.Name, metricMetadata{Type: metricmetadata.TypeOf(0), Help: deref(m.Description), Unit: unit})
 		}
 	}
-	result.data = object{found}
+	result.data = object{list.found}
 	return result, nil, nil
+}
+
+// metadataList collects metadata by the names of metrics.
+type metadataList struct {
+	wanted           string // the only metric; empty: all
+	limit, perMetric int    // 0: none
+	found            map[string][]metricMetadata
+}
+
+func (l *metadataList) add(metric string, m metricMetadata) {
+	known, ok := l.found[metric]
+	switch {
+	case l.wanted != "" && metric != l.wanted, slices.Contains(known, m), l.perMetric > 0 && len(known) >= l.perMetric,
+		!ok && l.limit > 0 && len(l.found) >= l.limit:
+	default:
+		l.found[metric] = append(known, m)
+	}
 }
 
 type metricMetadata struct {

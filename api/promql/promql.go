@@ -18,6 +18,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/metricmetadata"
 	"github.com/livegraph/livegraph/internal/services/promengine"
 	"github.com/livegraph/livegraph/internal/services/promstore"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
@@ -53,6 +54,9 @@ type Deps struct {
 
 // metadataStore reads the descriptions of metrics; see storage/postgres/registry.
 type metadataStore interface {
+	// MetricMetadata returns what Prometheus sent of the workspace's metrics, or of one.
+	MetricMetadata(ctx context.Context, workspace uuid.UUID, metric string, limit int) ([]metricmetadata.Metadata, error)
+	// DescribedMetrics returns the sources that have descriptions of their metrics.
 	DescribedMetrics(ctx context.Context, workspace uuid.UUID, limit int) ([]registry.SourceLabel, error)
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/internal/metricmetadata"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
@@ -33,6 +34,8 @@ type Batch struct {
 	Texts   pointblock.Kind // the kind of Strings
 	runs    []run           // runs of the columns, for points that came as columns
 	Oldest  []int64         // by source, the oldest timestamp within its retention
+
+	Metadata []metricmetadata.Metadata // what the request says of metrics, beside points; see package described
 
 	Unescaped []byte // strings that are not contiguous in the body, such as those with escapes
 	Output    output
@@ -85,13 +88,15 @@ func (b *Batch) End() {
 	b.Strings.reset()
 	b.runs = b.runs[:0]
 	b.Unescaped = b.Unescaped[:0]
+	clear(b.Metadata)
+	b.Metadata = b.Metadata[:0]
 	b.Output.reset()
 }
 
 // Size estimates the memory of the batch's buffers, in bytes.
 func (b *Batch) Size() int {
-	return cap(b.Numbers.Times)*24 + cap(b.Strings.Times)*32 + cap(b.runs)*24 + cap(b.Unescaped) + b.Labels.size() +
-		b.Output.size()
+	return cap(b.Numbers.Times)*24 + cap(b.Strings.Times)*32 + cap(b.runs)*24 + cap(b.Unescaped) + cap(b.Metadata)*64 +
+		b.Labels.size() + b.Output.size()
 }
 
 // Need estimates the memory of the parsed request and its records, in bytes.

@@ -11,6 +11,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/test/contract"
+	"github.com/livegraph/livegraph/test/promwrite"
 )
 
 // httpClasses returns requests that are wrong in any route.
@@ -178,7 +179,17 @@ func (w *environment) badWrites(t *testing.T) (made []badRequest) {
 		}
 		add(path+" a length of 4 GiB", path, "application/x-protobuf", "snappy", "\xff\xff\xff\xff\x0fabc", 413)
 		add(path+" nested", path, "application/x-protobuf", "snappy, snappy", "x", 415)
-		add(path+" version 2", path, "application/x-protobuf;proto=io.prometheus.write.v2.Request", "snappy", "x", 415)
+		add(path+" version 3", path, "application/x-protobuf;proto=io.prometheus.write.v3.Request", "snappy", "x", 415)
+		second := version2["Content-Type"]
+		add(path+" version 1 as 2", path, second, "snappy", string(encodeWrite(upSeries("a:1").Sample(marchFirst, 1))), 415)
+		for name, series := range map[string]promwrite.Message{
+			"no such symbol":         promwrite.Message{}.Bytes(1, []byte{0, 9}).Sample(marchFirst, 1),
+			"a name without a value": promwrite.Message{}.Bytes(1, []byte{0}).Sample(marchFirst, 1),
+			"a cut sample":           promwrite.Message{}.Bytes(1, []byte{0, 0}).Bytes(2, []byte{9, 1}),
+		} {
+			body := snappy.Encode(nil, promwrite.Message{}.Text(4, "").Bytes(5, series))
+			add(path+" version 2, "+name, path, second, "snappy", string(body), 400)
+		}
 	}
 	for i, header := range []string{"a b", "é", strings.Repeat("x", 256), "a\tb"} {
 		made = append(made, w.newBadRequest(t, fmt.Sprintf("idempotency key %d", i), contract.Request{

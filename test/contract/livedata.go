@@ -18,6 +18,7 @@ import (
 	"github.com/livegraph/livegraph/api/tail"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
+	"github.com/livegraph/livegraph/ingest/described"
 	"github.com/livegraph/livegraph/ingest/routing"
 	"github.com/livegraph/livegraph/internal/platform/outbound"
 	"github.com/livegraph/livegraph/internal/services/promstore"
@@ -64,13 +65,15 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	background(t, deletions.Run)
 	l.Streams = tail.NewHub(tail.Deps{Log: l.Log, Sources: s.DB, Routes: s.DB, Limits: l.Limits})
 	background(t, l.Streams.Run)
+	metadata := described.New(s.DB, slog.Default())
+	background(t, metadata.Run)
 	deps := livedata.Deps{
 		Sources: s.DB, Series: s.DB, Points: timeseries.New(l.Points), Watermarks: s.DB,
 		DeadRecords: s.DB, Deletions: deletions, Streams: l.Streams,
 		Keys: idempotency.New(s.DB, slog.Default(), nil),
 		Pipeline: ingest.New(ingest.Deps{
 			Sources: s.DB, Registry: s.DB, Retention: s.DB, Log: l.Log, Routes: routes,
-			FingerprintKey: installation.FingerprintKey,
+			FingerprintKey: installation.FingerprintKey, Metadata: metadata,
 		}),
 		TopicID:  func() [16]byte { return l.Log.PointsTopic().ID },
 		TokenKey: installation.CheckpointKey, Bodies: request.NewBudget(256 << 20), MaxBodyBytes: 32 << 20,

@@ -3,11 +3,18 @@ package contract_test
 import (
 	"math"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/klauspost/compress/snappy"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/api/promql"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/platform/apikey"
+	"github.com/livegraph/livegraph/test/contract"
 	"github.com/livegraph/livegraph/test/promwrite"
 )
 
@@ -28,6 +35,40 @@ func written(h http.Header) []string {
 	return []string{
 		h.Get(prefix + "Samples" + suffix), h.Get(prefix + "Histograms" + suffix), h.Get(prefix + "Exemplars" + suffix),
 	}
+}
+
+// TestMetadataOfRemoteWritesIsListed sends metadata in both versions, to one of two workspaces.
+func TestMetadataOfRemoteWritesIsListed(t *testing.T) {
+	t.Parallel()
+	l := startLiveWithLog(t)
+	metadata := promwrite.Message{}.Varint(1, 1).Text(2, "http_requests").Text(4, "Requests.").Text(5, "req")
+	one := snappy.Encode(nil, promwrite.Message{}.Bytes(3, metadata))
+	require.Equal(t, http.StatusNoContent, l.remoteWrite(t, remoteWritePath, one, nil).Status)
+	two := promwrite.Message{}.Text(4, "").Text(4, "__name__").Text(4, "temp").Text(4, "At the outlet.").Bytes(
+		5, promwrite.Message{}.Bytes(1, []byte{1, 2}).Bytes(5, promwrite.Message{}.Varint(1, 2).Varint(3, 3)),
+	)
+	require.Equal(
+		t, http.StatusNoContent, l.remoteWrite(t, remoteWritePath, snappy.Encode(nil, two), version2).Status,
+	)
+	l.createSource(t, `{"name":"a","metrics":[{"name":"temp","unit":"°C","description":"outlet"}]}`)
+	require.Eventually(t, func() bool {
+		return strings.Contains(string(l.prom(t, "/metadata").Data), "gauge")
+	}, 10*time.Second, 50*time.Millisecond)
+	require.JSONEq(t, `{"http_requests":[{"type":"counter","help":"Requests.","unit":"req"}],"temp":[
+		{"type":"gauge","help":"At the outlet.","unit":""},{"type":"unknown","help":"outlet","unit":"°C"}]}`,
+		string(l.prom(t, "/metadata").Data))
+	require.JSONEq(t, `{"temp":[{"type":"gauge","help":"At the outlet.","unit":""}]}`,
+		string(l.prom(t, "/metadata", "metric", "temp", "limit_per_metric", "1").Data))
+	require.JSONEq(t, `{"http_requests":[{"type":"counter","help":"Requests.","unit":"req"}]}`,
+		string(l.prom(t, "/metadata", "limit", "1").Data))
+
+	other := l.NewWorkspace(t, apikey.Live)
+	a := l.Do(t, contract.Request{
+		Path: promql.Prefix + "/api/v1/metadata", Workspace: other.String(),
+		Key: l.NewKey(t, []uuid.UUID{other}, request.ReadLiveData),
+	})
+	require.Equal(t, http.StatusOK, a.Status)
+	require.NotContains(t, string(a.Body), "Requests.", "another workspace")
 }
 
 func TestRemoteWrites2AreCounted(t *testing.T) {

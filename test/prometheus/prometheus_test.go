@@ -55,6 +55,19 @@ func testScrapesAreRead(t *testing.T, message string) {
 		begin,
 	))
 	require.Positive(t, waitForSamples(t, p, l, own, "prometheus_build_info", `prometheus_build_info`, begin))
+	described := metadata(t, l, p.address)
+	require.Eventually(t, func() bool {
+		sent := metadata(t, l, l.address+"/prometheus")
+		for _, metric := range []string{
+			"prometheus_build_info", "livegraph_ingest_points_accepted_total", "prometheus_http_request_duration_seconds",
+			"go_gc_duration_seconds",
+		} {
+			if !slices.Equal(described[metric], sent[metric]) {
+				return false
+			}
+		}
+		return true
+	}, time.Minute, 200*time.Millisecond, "types and descriptions")
 
 	// Samples scraped while Livegraph is stopped are sent when it is back. The stale markers that end
 	// Livegraph's own series are not points.

@@ -133,6 +133,20 @@ func (l *livegraph) points(t *testing.T, source, metric string, from time.Time) 
 	return points
 }
 
+// metadata returns the types and descriptions of metrics that a server with the API of Prometheus has.
+func metadata(t *testing.T, l *livegraph, base string) map[string][]struct{ Type, Help string } {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodGet, "http://"+base+"/api/v1/metadata", nil)
+	require.NoError(t, err)
+	request.Header.Set("Authorization", "Bearer "+l.admin)
+	request.Header.Set("X-Workspace-Id", l.workspace)
+	var answer struct {
+		Data map[string][]struct{ Type, Help string }
+	}
+	get(t, request, &answer)
+	return answer.Data
+}
+
 // get sends a request and decodes the JSON of the answer.
 func get(t *testing.T, request *http.Request, into any) {
 	t.Helper()
@@ -185,7 +199,8 @@ func startPrometheus(t *testing.T, l *livegraph, message string) *prometheus {
 			fmt.Sprintf("    static_configs: [{targets: [%q]}]\n"+
 				"  - job_name: prometheus\n    static_configs: [{targets: [%q]}]\n", l.metrics, p.address),
 		},
-		{"/api/v1/write\n", "/api/v1/write\n    protobuf_message: " + message + "\n"},
+		{"/api/v1/write\n", "/api/v1/write\n    protobuf_message: " + message +
+			"\n    metadata_config: {send_interval: 1s}\n"},
 	} {
 		require.Contains(t, text, change[0])
 		text = strings.Replace(text, change[0], change[1], 1)
@@ -196,6 +211,7 @@ func startPrometheus(t *testing.T, l *livegraph, message string) *prometheus {
 	run(
 		t, "prometheus", build(t), "--config.file", config, "--storage.tsdb.path", filepath.Join(dir, "data"),
 		"--web.listen-address", p.address,
+		"--enable-feature", "metadata-wal-records", // otherwise version 2.0 has no metadata
 	)
 	waitReady(t, p.address+"/-/ready")
 	return p

@@ -19,6 +19,7 @@ import (
 // and wire type in one byte. version2.go has those of remote write 2.0.
 const (
 	requestTimeSeries   = 1<<3 | protobuf.Bytes
+	requestMetadata     = 3<<3 | protobuf.Bytes
 	requestSymbols      = 4<<3 | protobuf.Bytes // of version 2 only, like the next
 	requestTimeSeriesV2 = 5<<3 | protobuf.Bytes
 	seriesLabel         = 1<<3 | protobuf.Bytes
@@ -88,8 +89,8 @@ func (p *Parser) Reset() {
 
 // Parse parses the batch's decompressed body as a remote write request of
 // Prometheus. Values that are not finite, and stale markers, become texts of
-// pointblock.KindSpecial. Parse skips exemplars and metadata, and rejects native
-// histograms as points. It returns a Malformed error if the body is not such a
+// pointblock.KindSpecial. Parse skips exemplars, adds metadata to the batch, and
+// rejects native histograms as points. It returns a Malformed error if the body is not such a
 // message, UnsupportedMedia if it is of version 2, and Invalid if it has too many
 // points.
 func (p *Parser) Parse(b *block.Batch, maxPoints int) error {
@@ -105,8 +106,12 @@ func (p *Parser) Parse(b *block.Batch, maxPoints int) error {
 			i = end
 			continue
 		}
+		start := i
 		if i = protobuf.SkipField(p.b, i); i == scan.Failed {
 			return p.parseError()
+		}
+		if tag == requestMetadata {
+			p.readMetadata(start+1, i)
 		}
 		if tag == requestSymbols || tag == requestTimeSeriesV2 {
 			return otherMessage("2.0", Message2)

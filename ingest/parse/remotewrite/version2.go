@@ -18,6 +18,7 @@ const (
 	seriesLabelRefs   = 1<<3 | protobuf.Bytes // packed, as senders write them
 	seriesLabelRef    = 1<<3 | protobuf.Varint
 	seriesHistogramV2 = 3<<3 | protobuf.Bytes
+	seriesMetadata    = 5<<3 | protobuf.Bytes
 )
 
 // Limits of a request. A request can refer to a long symbol many times, and an empty symbol has two bytes.
@@ -89,12 +90,13 @@ func (p *Parser) readSymbols() error {
 // batch's columns.
 func (p *Parser) timeSeriesV2(i, end int) bool {
 	from, histograms := len(p.batch.Numbers.Times), 0
+	var metadata []byte
 	p.notes.Reset()
 	p.refs = p.refs[:0]
 	body := p.b[:end]
 	for i < end {
-		var start int
-		switch body[i] {
+		tag, start := body[i], i
+		switch tag {
 		case seriesSample:
 			start, i = protobuf.BytesField(body, i+1)
 			if i == scan.Failed || !p.sample(body[:i], start, from) {
@@ -118,11 +120,16 @@ func (p *Parser) timeSeriesV2(i, end int) bool {
 		if i = protobuf.SkipField(body, i); i == scan.Failed {
 			return false
 		}
+		if tag == seriesMetadata {
+			start, _ = protobuf.BytesField(body, start+1)
+			metadata = body[start:i]
+		}
 	}
 	if len(p.refs)%2 != 0 {
 		p.failRefs()
 		return false
 	}
+	p.readMetadataV2(metadata)
 	if len(p.batch.Numbers.Times)-from+histograms == 0 { // only metadata or exemplars
 		return true
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/consumers/rules"
 	"github.com/livegraph/livegraph/ingest"
+	"github.com/livegraph/livegraph/ingest/described"
 	"github.com/livegraph/livegraph/ingest/routing"
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/platform/outbound"
@@ -77,12 +78,14 @@ func (b *builder) pointIntake() *intake {
 		},
 	})
 	b.add("routes of points", routes.Run)
+	metadata := described.New(b.Postgres, b.Logger)
+	b.add("metadata of metrics", metadata.Run)
 	b.intake = &intake{routes: routes, pipeline: ingest.New(ingest.Deps{
 		Sources: b.Postgres, Registry: b.Postgres, Retention: b.Postgres, Log: b.Kafka, Routes: routes,
 		FingerprintKey: b.Installation.FingerprintKey,
 		CacheSize:      b.Config.Ingest.SeriesCacheSize, LabelCacheBytes: b.Config.Ingest.LabelCacheBytes,
-		OTLPResourceTags: b.Config.Ingest.OTLPResourceTags,
-		Metrics:          b.Metrics, Tracing: b.Tracing,
+		OTLPResourceTags: b.Config.Ingest.OTLPResourceTags, Metadata: metadata,
+		Metrics: b.Metrics, Tracing: b.Tracing,
 		Limits: ingest.Limits{
 			MaxPoints: b.Config.Ingest.MaxPoints, InFlightBytes: b.Config.Ingest.InFlightBytes,
 			ProduceTimeout: b.Config.Ingest.ProduceTimeout,

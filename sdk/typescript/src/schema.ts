@@ -620,7 +620,8 @@ export interface paths {
          *     Label `__name__` is the metric. Labels `job` and `instance` name the source, `job/instance`, which is created if
          *     it does not exist. With only one of them, its value is the name; with neither, the name is `prometheus`. All
          *     other labels are tags. An empty label is the same as no label. NaN, infinities and stale markers are accepted,
-         *     and only PromQL and remote read return them. Exemplars, metadata and start timestamps are ignored.
+         *     and only PromQL and remote read return them. The metadata of metrics is listed by
+         *     `/prometheus/api/v1/metadata`. Exemplars and start timestamps are ignored.
          *
          *     A sample that breaks a rule is rejected alone: a time before 1970 or more than a day ahead, a series without a
          *     name, a native histogram. If any sample is rejected, the response is 400, and
@@ -890,7 +891,9 @@ export interface paths {
         };
         /**
          * List descriptions of metrics
-         * @description Scope `read:livedata`. Lists the descriptions and units that sources have of their metrics. Types are not stored.
+         * @description Scope `read:livedata`. Lists the types, descriptions and units of metrics that remote write sent last, then the
+         *     descriptions and units that sources have of their metrics, which have no type. A metric is described once for the
+         *     workspace by remote write: what is sent later replaces what was sent before, at most once a minute.
          */
         get: operations["promMetadata"];
         put?: never;
@@ -1750,7 +1753,7 @@ export interface components {
             data: {
                 [key: string]: {
                     /** @enum {string} */
-                    type: "unknown";
+                    type: "unknown" | "counter" | "gauge" | "histogram" | "gaugehistogram" | "summary" | "info" | "stateset";
                     help: string;
                     unit: string;
                 }[];
@@ -6280,9 +6283,9 @@ export interface operations {
                      *       "data": {
                      *         "temperature": [
                      *           {
-                     *             "type": "unknown",
+                     *             "type": "gauge",
                      *             "help": "at the outlet",
-                     *             "unit": "°C"
+                     *             "unit": "celsius"
                      *           }
                      *         ]
                      *       }

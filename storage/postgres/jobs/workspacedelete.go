@@ -31,7 +31,7 @@ type workspaceTable struct{ name, keys string }
 func workspaceTables() []workspaceTable {
 	return []workspaceTable{
 		{"idempotency_keys", "actor_id, route, key"}, {"pending_deletions", ""}, {"tombstones", ""},
-		{"series", "source_id, metric, id"}, {"sources", "id"},
+		{"series", "source_id, metric, id"}, {"sources", "id"}, {"metric_metadata", "metric"},
 		{"embedding_nodes", ""}, {"embedding_progress", ""}, {"workspace_reindexes", ""},
 		{"nodes", "id"}, {"edges", "id"}, {"journal", "sequence"}, {"journal_nodes", "node_id, sequence"},
 		{"cascade_edges", "sequence, node_id, place"}, {"undo_entries", "sequence"}, {"command_outcomes", "command_id"},

@@ -1,0 +1,108 @@
+package remotewrite
+
+import (
+	"strings"
+
+	"github.com/livegraph/livegraph/ingest/parse/protobuf"
+	"github.com/livegraph/livegraph/ingest/parse/scan"
+	"github.com/livegraph/livegraph/internal/metricmetadata"
+)
+
+// The protobuf tags of the fields of MetricMetadata in version 1, and of Metadata in version 2, where texts are
+// symbols.
+const (
+	metadataType    = 1<<3 | protobuf.Varint // of both versions
+	metadataMetric  = 2<<3 | protobuf.Bytes
+	metadataHelp    = 4<<3 | protobuf.Bytes
+	metadataUnit    = 5<<3 | protobuf.Bytes
+	metadataHelpRef = 3<<3 | protobuf.Varint
+	metadataUnitRef = 4<<3 | protobuf.Varint
+)
+
+// maxMetadata is the maximum number of metrics of which a request can have metadata. More are ignored.
+const maxMetadata = 10_000
+
+// readMetadata adds the MetricMetadata whose length is at p.b[i] and which ends at end to the batch. It ignores
+// one that cannot be parsed, because metadata never is a reason to refuse samples.
+func (p *Parser) readMetadata(i, end int) {
+	from, _ := protobuf.BytesField(p.b, i)
+	m := metricmetadata.Metadata{Type: metricmetadata.TypeOf(0)}
+	for i := from; i < end; {
+		f, next := protobuf.Next(p.b[:end], i)
+		if next == scan.Failed {
+			return
+		}
+		switch f.Tag {
+		case metadataType:
+			m.Type = metricmetadata.TypeOf(f.Value)
+		case metadataMetric:
+			m.Metric = scan.View(f.Bytes)
+		case metadataHelp:
+			m.Help = scan.View(f.Bytes)
+		case metadataUnit:
+			m.Unit = scan.View(f.Bytes)
+		}
+		i = next
+	}
+	p.addMetadata(&m)
+}
+
+// readMetadataV2 adds the Metadata of the current TimeSeries to the batch, like readMetadata.
+func (p *Parser) readMetadataV2(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	m := metricmetadata.Metadata{Type: metricmetadata.TypeOf(0)}
+	for i := 0; i < len(b); {
+		f, next := protobuf.Next(b, i)
+		if next == scan.Failed {
+			return
+		}
+		switch f.Tag {
+		case metadataType:
+			m.Type = metricmetadata.TypeOf(f.Value)
+		case metadataHelpRef:
+			m.Help = p.symbolAt(f.Value)
+		case metadataUnitRef:
+			m.Unit = p.symbolAt(f.Value)
+		}
+		i = next
+	}
+	for i := 0; i < len(p.refs); i += 2 {
+		if string(p.text(p.refs[i])) == metricName {
+			m.Metric = familyOf(scan.View(p.text(p.refs[i+1])), m.Type)
+		}
+	}
+	p.addMetadata(&m)
+}
+
+// symbolAt returns a symbol, empty if there is none.
+func (p *Parser) symbolAt(ref uint64) string {
+	if ref >= uint64(len(p.symbols)) {
+		return ""
+	}
+	return scan.View(p.text(uint32(ref)))
+}
+
+// familyOf returns the name by which Prometheus describes a series: that of a histogram or summary without the
+// suffix of the series.
+func familyOf(metric, kind string) string {
+	switch kind {
+	case "histogram", "gaugehistogram", "summary":
+		for _, suffix := range []string{"_bucket", "_count", "_sum", "_gcount", "_gsum"} {
+			if family, ok := strings.CutSuffix(metric, suffix); ok {
+				return family
+			}
+		}
+	}
+	return metric
+}
+
+// addMetadata adds the metadata to the batch unless it is that of the metric before, as that of the series of one
+// metric is.
+func (p *Parser) addMetadata(m *metricmetadata.Metadata) {
+	b := p.batch
+	if n := len(b.Metadata); m.Metric != "" && n < maxMetadata && (n == 0 || b.Metadata[n-1] != *m) {
+		b.Metadata = append(b.Metadata, *m)
+	}
+}
