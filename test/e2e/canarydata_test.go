@@ -232,10 +232,16 @@ func (w *tenants) writePointCanaries() {
 		series := promwrite.Labels(
 			"__name__", c("name"), "instance", c("instance"), "job", c("job"), c("label"), c("label's value"),
 		).Sample(time.Now().UnixMilli(), 1)
-		w.write(
-			op, strings.TrimPrefix(op, "POST "), "application/x-protobuf", string(snappy.Encode(nil, promwrite.Request(series))),
-			map[string]string{"Content-Encoding": "snappy"}, http.StatusNoContent,
-		)
+		metadata := promwrite.Message{}.Varint(1, 1).Text(2, c("described")).Text(4, c("help")).Text(5, c("unit"))
+		for contentType, body := range map[string]promwrite.Message{
+			"application/x-protobuf": promwrite.Request(series).Bytes(3, metadata),
+			"application/x-protobuf;proto=io.prometheus.write.v2.Request": promwrite.Request2(series),
+		} {
+			w.write(
+				op, strings.TrimPrefix(op, "POST "), contentType, string(snappy.Encode(nil, body)),
+				map[string]string{"Content-Encoding": "snappy"}, http.StatusNoContent,
+			)
+		}
 	}
 	metrics := otlpGauge(c("service"), c("OTLP metric"), c("OTLP attribute"), c("OTLP value"))
 	w.write("POST /v1/metrics", "/v1/metrics", asJSON, metrics, nil, http.StatusOK)
