@@ -22,6 +22,13 @@ if [ "${free:-0}" -ge 10240 ] && [ "${available:-0}" -ge 14336 ]; then
   scratch=$(mktemp -d "$memory/lg.XXXX") && chmod 755 "$scratch" && export TMPDIR=$scratch
 fi
 
+# With COVER=FILE the tests, and the processes that they start, write which statements of the product they
+# execute; go tool cover reads the file.
+if [ -n "${COVER:-}" ]; then
+  export GOCOVERDIR=$output/processes
+  mkdir "$GOCOVERDIR"
+fi
+
 # stage NAME COMMAND...: its output is printed when it fails.
 stage() {
   local name=$1 start=$SECONDS
@@ -67,8 +74,7 @@ go_tests() { go test "${flags[@]}" -timeout 60m -parallel 4 "$@"; }
 # With coverage, go test prints the list of packages after each result.
 unlisted() { sed -u 's/ of statements in .*//'; }
 
-# package_tests systems|others AT_ONCE. With COVER=FILE the tests write which statements of the product
-# they execute; go tool cover reads the file.
+# package_tests systems|others AT_ONCE.
 package_tests() {
   local cover=()
   if [ -n "${COVER:-}" ]; then
@@ -97,6 +103,7 @@ later=$!
 shown systems package_tests systems 3
 wait $beside $later
 if [ -n "${COVER:-}" ]; then
+  go tool covdata textfmt -i="$GOCOVERDIR" -o "$output/cover.processes"
   { echo 'mode: set'; tail -qn +2 "$output"/cover.*; } >"$COVER"
 fi
 if [ "$suite" = all ]; then

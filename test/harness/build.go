@@ -15,7 +15,8 @@ import (
 )
 
 // Build compiles the binary and returns its path. All test binaries share the file, because linking takes
-// five seconds of processor time, and go build does not link again what has not changed.
+// five seconds of processor time, and go build does not link again what has not changed. If GOCOVERDIR is set, its
+// processes write there which statements they execute.
 func Build() (binary string, err error) {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -31,7 +32,11 @@ func Build() (binary string, err error) {
 	}
 	defer func() { err = errors.Join(err, unix.Close(lock)) }() // which unlocks
 	binary = filepath.Join(dir, "livegraph")
-	build := exec.Command("go", "build", "-ldflags=-w", "-o", binary, "github.com/livegraph/livegraph/cmd/livegraph")
+	build := exec.Command("go", "build", "-ldflags=-w", "-o", binary)
+	if os.Getenv("GOCOVERDIR") != "" {
+		build.Args = append(build.Args, "-cover")
+	}
+	build.Args = append(build.Args, "github.com/livegraph/livegraph/cmd/livegraph")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return "", fmt.Errorf("building the binary: %w", err)

@@ -211,7 +211,6 @@ func startPrometheus(t *testing.T, l *livegraph, message string) *prometheus {
 	run(
 		t, "prometheus", build(t), "--config.file", config, "--storage.tsdb.path", filepath.Join(dir, "data"),
 		"--web.listen-address", p.address,
-		"--enable-feature", "metadata-wal-records", // otherwise version 2.0 has no metadata
 	)
 	waitReady(t, p.address+"/-/ready")
 	return p
