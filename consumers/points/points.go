@@ -81,7 +81,8 @@ type Consumer struct {
 	tombstones   *tombstones
 	storedSeries *seriesCache
 	activity     activity
-	aggregator   *aggregator // nil: rollups are computed from stored points
+	aggregator   *aggregator   // nil: rollups are computed from stored points
+	rollups      *rollupWriter // nil without aggregator
 	replaced     consumers.Replaced
 
 	mu          sync.Mutex
@@ -105,7 +106,7 @@ func New(deps Deps) *Consumer {
 	c := newCore(deps)
 	cfg := deps.Config
 	if cfg.Rollups { // not for a replay, because points that are stored again have several rows
-		c.aggregator = newAggregator()
+		c.aggregator, c.rollups = newAggregator(), newRollupWriter(deps.Points.InsertRollups, c.logger)
 	}
 	c.loop = consumers.New(consumers.Config{
 		Name: Topic, Group: cfg.Group, Topic: deps.Log.PointsTopic().Name, BatchRows: cfg.BatchRows,
@@ -131,6 +132,7 @@ func newCore(deps Deps) *Consumer {
 // Run consumes until ctx is done. It then stores and commits the batches in flight, for
 // at most Config.Grace, and returns nil.
 func (c *Consumer) Run(ctx context.Context) error {
+	defer c.rollups.close()
 	return c.loop.Run(ctx)
 }
 

@@ -15,7 +15,7 @@ import (
 // storedParts records which parts of a batch are stored, so that a retry does not store
 // them again. Storing them twice would change nothing, but cost as much.
 type storedParts struct {
-	series, points, states, latest, activity, rollups bool
+	series, points, states, latest, activity bool
 }
 
 // Store makes the batch visible: first the series, then the rows that refer to them.
@@ -30,8 +30,9 @@ func (b *batch) Store(ctx context.Context) error {
 	inserts.Go(func() error { return once(&s.states, func() error { return db.InsertStates(ctx, &c.states) }) })
 	inserts.Go(func() error { return once(&s.latest, func() error { return db.InsertLatest(ctx, &c.latest) }) })
 	inserts.Go(func() error { return once(&s.activity, func() error { return db.InsertActivity(ctx, c.activity) }) })
-	if c.rollups != nil { // correct or not: they are compared with the points that are stored
-		inserts.Go(func() error { return once(&s.rollups, func() error { return db.InsertRollups(ctx, c.rollups) }) })
+	if c.rollups != nil {
+		b.c.rollups.store(ctx, c.rollups)
+		c.rollups = nil
 	}
 	if err := inserts.Wait(); err != nil {
 		return classify(err)
