@@ -36,7 +36,7 @@ const (
 	// points are counted again.
 	sparseTime = 6 * time.Hour
 
-	// Rollups are stored with a batch when they are many, or have waited. The fixed costs of an insert are
+	// Rollups are stored when they are many, or have waited. The fixed costs of an insert are
 	// those of some 50,000 rows.
 	rollupRows    = 100_000
 	rollupMaxWait = 5 * time.Second

@@ -30,8 +30,8 @@ func newRollupWriter(insert func(context.Context, *clickhouse.Rollups) error, lo
 	}
 }
 
-// store stores rollups. It waits for the insert before, so that rows do not accumulate where ClickHouse is slow,
-// and gives up when ctx is done. It must not be called after close.
+// store stores rollups. It waits for the insert before, so that rows do not accumulate where ClickHouse is slow.
+// When ctx is done meanwhile, it drops them. It must not be called after close.
 func (w *rollupWriter) store(ctx context.Context, r *clickhouse.Rollups) {
 	select {
 	case w.running <- struct{}{}:

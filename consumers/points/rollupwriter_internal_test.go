@@ -34,7 +34,7 @@ func TestRollupsAreStoredInTheBackgroundOneAfterTheOther(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, 1, running, "the insert outlives its batch")
 
-		w.store(batch, &clickhouse.Rollups{}) // gives up, because its batch has ended
+		w.store(batch, &clickhouse.Rollups{}) // dropped, because its batch has ended
 		stored := false
 		go func() {
 			w.store(t.Context(), &clickhouse.Rollups{})
