@@ -14,6 +14,7 @@ import (
 	"github.com/livegraph/livegraph/internal/metricmetadata"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/services/promengine"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 const (
@@ -21,8 +22,9 @@ const (
 	maxMatchers = 100
 	// maxDescribed is the maximum number of sources whose descriptions of metrics are read.
 	maxDescribed = 10_000
-	// maxMetadata is the maximum number of metrics of which the metadata that Prometheus sent is read.
-	maxMetadata = 50_000
+	// maxMetadata is the maximum number of metrics of which the metadata that Prometheus sent is read: all that a
+	// workspace can have.
+	maxMetadata = registry.MaxMetricMetadata
 )
 
 // selectors returns the selectors in the parameters match[], and checks the other common parameters.
@@ -192,7 +194,11 @@ func (a *api) metadata(ctx context.Context, c *call) (result answer, _ func(), e
 	if list.perMetric, err = c.form.number("limit_per_metric"); err != nil {
 		return result, nil, err
 	}
-	sent, err := a.Metadata.MetricMetadata(ctx, c.workspace, list.wanted, maxMetadata)
+	count := maxMetadata
+	if list.limit > 0 {
+		count = min(count, list.limit)
+	}
+	sent, err := a.Metadata.MetricMetadata(ctx, c.workspace, list.wanted, count)
 	if err != nil {
 		return result, nil, err
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // MaxMetricMetadata is the number of metrics of a workspace at which no metadata of others is added.
-const MaxMetricMetadata = 50_000
+const MaxMetricMetadata = 20_000
 
 // PutMetricMetadata adds or replaces the metadata of metrics, of which none is given twice. It ignores
 // metadata of workspaces that are deleted, and of new metrics of a workspace that has MaxMetricMetadata.
