@@ -37,7 +37,7 @@ func (f Format) String() string {
 // createsSources reports whether an unknown source name in this format creates a source. That is so in formats whose
 // clients cannot create sources themselves.
 func (f Format) createsSources() bool {
-	return f == Lines || f.mayBeEmpty()
+	return f == Lines || f.IsRemoteWrite() || f == OTLP || f == OTLPJSON
 }
 
 // mayBeEmpty reports whether a request without points is accepted. Prometheus also sends requests with only metadata or

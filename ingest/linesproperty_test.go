@@ -161,15 +161,7 @@ func TestTheLineParserAgreesWithTheReferenceOnBrokenLines(t *testing.T) {
 			if len(body) == 0 {
 				return
 			}
-			i := rapid.IntRange(0, len(body)-1).Draw(t, "at")
-			switch rapid.IntRange(0, 2).Draw(t, "how") {
-			case 0:
-				body[i] = rapid.SampledFrom([]byte("\"\\,= \t\r\n#19.eEiu+-tf\x00\xff\xc3z")).Draw(t, "byte")
-			case 1:
-				body = append(body[:i], body[i+1:]...)
-			default:
-				body = append(body[:i+1], body[i:]...)
-			}
+			body = changeByte(t, body, rapid.SampledFrom([]byte("\"\\,= \t\r\n#19.eEiu+-tf\x00\xff\xc3z")))
 		}
 		requireAgreementOnLines(t, body, "")
 	})

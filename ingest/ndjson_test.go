@@ -284,15 +284,7 @@ func TestBrokenLinesOfJSONAgreeWithTheReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := writer{t: t}
 		body := []byte(w.lines())
-		i := rapid.IntRange(0, len(body)-1).Draw(t, "at")
-		switch rapid.IntRange(0, 2).Draw(t, "how") {
-		case 0:
-			body[i] = rapid.SampledFrom([]byte(`{}[],:"\u0019.eE+-tfnazs`+"\x00\xff\xc3\r\n")).Draw(t, "byte")
-		case 1:
-			body = append(body[:i], body[i+1:]...)
-		default:
-			body = append(body[:i+1], body[i:]...)
-		}
+		body = changeByte(t, body, rapid.SampledFrom([]byte(`{}[],:"\u0019.eE+-tfnazs`+"\x00\xff\xc3\r\n")))
 		requireAgreementOnNDJSON(t, body)
 	})
 }

@@ -242,19 +242,25 @@ func TestTheParserAgreesWithTheReferenceOnBrokenRequests(t *testing.T) {
 		w := writer{t: t}
 		body := []byte(w.request())
 		for range rapid.IntRange(1, 2).Draw(t, "changes") {
-			i := rapid.IntRange(0, len(body)-1).Draw(t, "at")
-			switch rapid.IntRange(0, 2).Draw(t, "how") {
-			case 0:
-				body[i] = rapid.SampledFrom([]byte(`{}[],:"\u0019.eE+-tfnaz`+"\x00\xff\xc3 \n")).Draw(t, "byte")
-			case 1:
-				body = append(body[:i], body[i+1:]...)
-			default:
-				body = append(body[:i+1], body[i:]...)
-			}
+			body = changeByte(t, body, rapid.SampledFrom([]byte(`{}[],:"\u0019.eE+-tfnaz`+"\x00\xff\xc3 \n")))
 			if len(body) == 0 {
 				return
 			}
 		}
 		requireAgreement(t, body)
 	})
+}
+
+// changeByte replaces one byte of a body by one of the others, removes it or repeats it.
+func changeByte(t *rapid.T, body []byte, others *rapid.Generator[byte]) []byte {
+	i := rapid.IntRange(0, len(body)-1).Draw(t, "at")
+	switch rapid.IntRange(0, 2).Draw(t, "how") {
+	case 0:
+		body[i] = others.Draw(t, "byte")
+	case 1:
+		body = append(body[:i], body[i+1:]...)
+	default:
+		body = append(body[:i+1], body[i:]...)
+	}
+	return body
 }

@@ -22,9 +22,6 @@ const (
 	maxMatchers = 100
 	// maxDescribed is the maximum number of sources whose descriptions of metrics are read.
 	maxDescribed = 10_000
-	// maxMetadata is the maximum number of metrics of which the metadata that Prometheus sent is read: all that a
-	// workspace can have.
-	maxMetadata = registry.MaxMetricMetadata
 )
 
 // selectors returns the selectors in the parameters match[], and checks the other common parameters.
@@ -194,7 +191,7 @@ func (a *api) metadata(ctx context.Context, c *call) (result answer, _ func(), e
 	if list.perMetric, err = c.form.number("limit_per_metric"); err != nil {
 		return result, nil, err
 	}
-	count := maxMetadata
+	count := registry.MaxMetricMetadata
 	if list.limit > 0 {
 		count = min(count, list.limit)
 	}

@@ -15,14 +15,14 @@ type rollupWriter struct {
 	insert  func(context.Context, *clickhouse.Rollups) error
 	logger  *slog.Logger
 	outage  outage.Log
-	running chan struct{} // has an element while an insert runs
-	stop    chan struct{} // closed: inserts end
+	running chan struct{}      // has an element while an insert runs
+	cancel  context.CancelFunc // of the last insert; nil: there was none
 	inserts sync.WaitGroup
 }
 
 func newRollupWriter(insert func(context.Context, *clickhouse.Rollups) error, logger *slog.Logger) *rollupWriter {
 	return &rollupWriter{
-		insert: insert, logger: logger, running: make(chan struct{}, 1), stop: make(chan struct{}),
+		insert: insert, logger: logger, running: make(chan struct{}, 1),
 		outage: outage.Log{
 			Failed:    "rollups cannot be stored with points; passes compute them",
 			Recovered: "rollups are stored with points again",
@@ -38,28 +38,20 @@ func (w *rollupWriter) store(ctx context.Context, r *clickhouse.Rollups) {
 	case <-ctx.Done():
 		return
 	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the batch may end before
+	w.cancel = cancel
 	w.inserts.Go(func() {
 		defer func() { <-w.running }()
-		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the batch may end before
 		defer cancel()
-		ended := make(chan struct{})
-		defer close(ended)
-		go func() {
-			select {
-			case <-w.stop:
-				cancel()
-			case <-ended:
-			}
-		}()
 		w.outage.Note(ctx, w.logger, w.insert(ctx, r))
 	})
 }
 
 // close ends the insert that is running. It must be called once, after the last batch. A nil writer has none.
 func (w *rollupWriter) close() {
-	if w == nil {
+	if w == nil || w.cancel == nil {
 		return
 	}
-	close(w.stop)
+	w.cancel()
 	w.inserts.Wait()
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/maypok86/otter/v2"
@@ -95,7 +96,7 @@ func (w *Writer) Put(workspace uuid.UUID, list []metricmetadata.Metadata) {
 				continue
 			}
 		}
-		if block.CheckMetric(m.Metric) != rejection.None || !validText(m.Metric) {
+		if block.CheckMetric(m.Metric) != rejection.None || !utf8.ValidString(m.Metric) {
 			continue
 		}
 		w.add(key{workspace, strings.Clone(m.Metric)}, m, hash)
@@ -118,8 +119,6 @@ func (w *Writer) add(k key, m *metricmetadata.Metadata, hash uint64) {
 func stored(text string, limit int) string {
 	return strings.Clone(truncate.Bytes(strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", ""), limit))
 }
-
-func validText(text string) bool { return strings.ToValidUTF8(text, "") == text }
 
 func (w *Writer) hash(m *metricmetadata.Metadata) uint64 {
 	var h maphash.Hash

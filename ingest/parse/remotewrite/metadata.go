@@ -22,19 +22,10 @@ const (
 // maxMetadata is the maximum number of metrics of which a request can have metadata. More are ignored.
 const maxMetadata = 10_000
 
-// readMetadata adds the MetricMetadata whose length is at p.b[i] and which ends at end to the batch. It ignores
-// one that cannot be parsed, because metadata never is a reason to refuse samples.
-func (p *Parser) readMetadata(i, end int) {
-	from, _ := protobuf.BytesField(p.b, i)
-	m := metricmetadata.Metadata{Type: metricmetadata.TypeOf(0)}
-	for i := from; i < end; {
-		f, next := protobuf.Next(p.b[:end], i)
-		if next == scan.Failed {
-			return
-		}
+// readMetadata adds a MetricMetadata to the batch.
+func (p *Parser) readMetadata(b []byte) {
+	m, ok := parseMetadata(b, func(m *metricmetadata.Metadata, f *protobuf.Field) {
 		switch f.Tag {
-		case metadataType:
-			m.Type = metricmetadata.TypeOf(f.Value)
 		case metadataMetric:
 			m.Metric = scan.View(f.Bytes)
 		case metadataHelp:
@@ -42,31 +33,27 @@ func (p *Parser) readMetadata(i, end int) {
 		case metadataUnit:
 			m.Unit = scan.View(f.Bytes)
 		}
-		i = next
+	})
+	if ok {
+		p.addMetadata(&m)
 	}
-	p.addMetadata(&m)
 }
 
-// readMetadataV2 adds the Metadata of the current TimeSeries to the batch, like readMetadata.
+// readMetadataV2 adds the Metadata of the current TimeSeries to the batch.
 func (p *Parser) readMetadataV2(b []byte) {
 	if len(b) == 0 {
 		return
 	}
-	m := metricmetadata.Metadata{Type: metricmetadata.TypeOf(0)}
-	for i := 0; i < len(b); {
-		f, next := protobuf.Next(b, i)
-		if next == scan.Failed {
-			return
-		}
+	m, ok := parseMetadata(b, func(m *metricmetadata.Metadata, f *protobuf.Field) {
 		switch f.Tag {
-		case metadataType:
-			m.Type = metricmetadata.TypeOf(f.Value)
 		case metadataHelpRef:
 			m.Help = p.symbolAt(f.Value)
 		case metadataUnitRef:
 			m.Unit = p.symbolAt(f.Value)
 		}
-		i = next
+	})
+	if !ok {
+		return
 	}
 	for i := 0; i < len(p.refs); i += 2 {
 		if string(p.text(p.refs[i])) == metricName {
@@ -74,6 +61,27 @@ func (p *Parser) readMetadataV2(b []byte) {
 		}
 	}
 	p.addMetadata(&m)
+}
+
+// parseMetadata returns the metadata in a message of either version. set sets the field that differs. ok is false
+// if the message is not valid: it is ignored, because metadata never is a reason to refuse samples.
+func parseMetadata(
+	b []byte, set func(m *metricmetadata.Metadata, f *protobuf.Field),
+) (m metricmetadata.Metadata, ok bool) {
+	m.Type = metricmetadata.TypeOf(0)
+	for i := 0; i < len(b); {
+		f, next := protobuf.Next(b, i)
+		if next == scan.Failed {
+			return m, false
+		}
+		if f.Tag == metadataType {
+			m.Type = metricmetadata.TypeOf(f.Value)
+		} else {
+			set(&m, &f)
+		}
+		i = next
+	}
+	return m, true
 }
 
 // symbolAt returns a symbol, empty if there is none.

@@ -53,7 +53,8 @@ type Parser struct {
 	batch     *block.Batch
 	b         []byte // the body
 	maxPoints int
-	index     int // index of the TimeSeries
+	message   string // what the body must be
+	index     int    // index of the TimeSeries
 	err       *fault.Error
 
 	tags  []pointblock.Tag // tags of the current label set
@@ -94,7 +95,7 @@ func (p *Parser) Reset() {
 // message, UnsupportedMedia if it is of version 2, and Invalid if it has too many
 // points.
 func (p *Parser) Parse(b *block.Batch, maxPoints int) error {
-	p.begin(b, maxPoints)
+	p.begin(b, maxPoints, "a WriteRequest of Prometheus' remote write 1.0")
 	for i := 0; i < len(p.b); {
 		tag := p.b[i]
 		if tag == requestTimeSeries {
@@ -106,12 +107,12 @@ func (p *Parser) Parse(b *block.Batch, maxPoints int) error {
 			i = end
 			continue
 		}
-		start := i
-		if i = protobuf.SkipField(p.b, i); i == scan.Failed {
+		field, end := protobuf.Next(p.b, i)
+		if i = end; i == scan.Failed {
 			return p.parseError()
 		}
 		if tag == requestMetadata {
-			p.readMetadata(start+1, i)
+			p.readMetadata(field.Bytes)
 		}
 		if tag == requestSymbols || tag == requestTimeSeriesV2 {
 			return otherMessage("2.0", Message2)
@@ -120,16 +121,16 @@ func (p *Parser) Parse(b *block.Batch, maxPoints int) error {
 	return nil
 }
 
-func (p *Parser) begin(b *block.Batch, maxPoints int) {
+func (p *Parser) begin(b *block.Batch, maxPoints int, message string) {
 	b.Hooks, b.Texts = p.hooks, pointblock.KindSpecial
-	p.batch, p.b, p.maxPoints = b, b.Body, maxPoints
+	p.batch, p.b, p.maxPoints, p.message = b, b.Body, maxPoints, message
 }
 
 func (p *Parser) parseError() error {
 	if p.err != nil {
 		return p.err
 	}
-	return fault.Field(fault.Malformed, "body", "is not a WriteRequest of Prometheus' remote write 1.0")
+	return fault.Field(fault.Malformed, "body", "is not "+p.message)
 }
 
 func (p *Parser) failTooMany() {

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/livegraph/livegraph/ingest/block"
 	"github.com/livegraph/livegraph/ingest/parse/fieldpath"
 	"github.com/livegraph/livegraph/ingest/parse/protobuf"
@@ -34,7 +36,7 @@ type symbol struct{ from, end int32 }
 // ParseVersion2 is Parse for remote write 2.0. A TimeSeries that refers to a symbol that does not exist is
 // Malformed. Too many symbols, or too long labels, are Invalid.
 func (p *Parser) ParseVersion2(b *block.Batch, maxPoints int) error {
-	p.begin(b, maxPoints)
+	p.begin(b, maxPoints, "a Request of Prometheus' remote write 2.0")
 	if err := p.readSymbols(); err != nil {
 		return err
 	}
@@ -43,20 +45,13 @@ func (p *Parser) ParseVersion2(b *block.Batch, maxPoints int) error {
 		if p.b[i] == requestTimeSeriesV2 {
 			from, _ := protobuf.BytesField(p.b, i+1)
 			if !p.timeSeriesV2(from, next) {
-				return p.parseErrorV2()
+				return p.parseError()
 			}
 			p.index++
 		}
 		i = next
 	}
 	return nil
-}
-
-func (p *Parser) parseErrorV2() error {
-	if p.err != nil {
-		return p.err
-	}
-	return fault.Field(fault.Malformed, "body", "is not a Request of Prometheus' remote write 2.0")
 }
 
 // readSymbols reads the symbol table, which protobuf allows after the TimeSeries that refer to it.
@@ -66,7 +61,7 @@ func (p *Parser) readSymbols() error {
 		if tag == requestSymbols {
 			from, end := protobuf.BytesField(p.b, i+1)
 			if end == scan.Failed {
-				return p.parseErrorV2()
+				return p.parseError()
 			}
 			if len(p.symbols) == maxSymbols {
 				return fault.Field(fault.Invalid, "body", fmt.Sprintf("must hold at most %d symbols in one request", maxSymbols)).
@@ -77,7 +72,7 @@ func (p *Parser) readSymbols() error {
 			continue
 		}
 		if i = protobuf.SkipField(p.b, i); i == scan.Failed {
-			return p.parseErrorV2()
+			return p.parseError()
 		}
 		if tag == requestTimeSeries {
 			return otherMessage("1.0", Message1)
@@ -95,8 +90,8 @@ func (p *Parser) timeSeriesV2(i, end int) bool {
 	p.refs = p.refs[:0]
 	body := p.b[:end]
 	for i < end {
-		tag, start := body[i], i
-		switch tag {
+		var start int
+		switch body[i] {
 		case seriesSample:
 			start, i = protobuf.BytesField(body, i+1)
 			if i == scan.Failed || !p.sample(body[:i], start, from) {
@@ -114,15 +109,17 @@ func (p *Parser) timeSeriesV2(i, end int) bool {
 				return false
 			}
 			continue
+		case seriesMetadata:
+			if start, i = protobuf.BytesField(body, i+1); i == scan.Failed {
+				return false
+			}
+			metadata = body[start:i]
+			continue
 		case seriesHistogramV2:
 			histograms++
 		}
 		if i = protobuf.SkipField(body, i); i == scan.Failed {
 			return false
-		}
-		if tag == seriesMetadata {
-			start, _ = protobuf.BytesField(body, start+1)
-			metadata = body[start:i]
 		}
 	}
 	if len(p.refs)%2 != 0 {
@@ -195,16 +192,10 @@ func (p *Parser) text(ref uint32) []byte {
 }
 
 // fieldSize returns the size of a field that appendField appends.
-func fieldSize(text []byte) int {
-	size := 2 + len(text) // tag and one byte of the length
-	for n := len(text) >> 7; n > 0; n >>= 7 {
-		size++
-	}
-	return size
-}
+func fieldSize(text []byte) int { return 1 + protowire.SizeBytes(len(text)) }
 
 func appendField(b []byte, tag byte, text []byte) []byte {
-	return append(binary.AppendUvarint(append(b, tag), uint64(len(text))), text...)
+	return protowire.AppendBytes(append(b, tag), text)
 }
 
 // emptied returns list without its elements, or nil if it is so large that few requests need it.
