@@ -75,6 +75,7 @@ var jsonShapes = []benchShape{
 	{"shape=series/points=10", func() string { return benchSeries(1000, 10) }, 10_000},
 	{"shape=series/points=100", func() string { return benchSeries(100, 100) }, 10_000},
 	{"shape=series/points=1000", func() string { return benchSeries(10, 1000) }, 10_000},
+	{"shape=series/series=100000", func() string { return benchSeries(100_000, 1) }, 100_000},
 	{"shape=rows/series=1", func() string { return benchRows(1, 10_000, false) }, 10_000},
 	{"shape=rows/series=100", func() string { return benchRows(100, 100, false) }, 10_000},
 	{"shape=rows/series=100/time=rfc3339", func() string { return benchRows(100, 100, true) }, 10_000},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -128,8 +129,9 @@ func TestLabelsOfLinesAndJSONThatCameBefore(t *testing.T) {
 	})
 }
 
-// TestCachedLabelsInAnyOrder sends few labels in random order, with repetitions, by several requests of both formats.
-// So the label that followed last time is often another one.
+// TestCachedLabelsInAnyOrder sends few labels in random order, with repetitions, by several requests of all forms.
+// So the label that followed last time is often another one, also with equal tags. Some values are strings, and some
+// requests have tags for all of their points.
 func TestCachedLabelsInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newCachedPipeline()
@@ -137,24 +139,27 @@ func TestCachedLabelsInAnyOrder(t *testing.T) {
 		p.sources = map[uuid.UUID]string{boiler: "boil er", pump: "pump"}
 		at := 0
 		for range rapid.IntRange(2, 6).Draw(t, "requests") {
-			var lines, rows []string
+			form := rapid.SampledFrom([]string{"lines", "points", "series"}).Draw(t, "form")
+			tagged := form != "lines" && rapid.IntRange(0, 3).Draw(t, "tagged") == 0
+			var parts []string
 			want := map[string]any{}
 			for _, label := range rapid.SliceOfN(rapid.IntRange(0, 4), 1, 12).Draw(t, "labels") {
 				at++
-				source, name := boiler, "boil er"
+				o := orderedPoint{label: label, at: at, source: boiler, name: "boil er"}
 				if label%2 == 1 {
-					source, name = pump, "pump"
+					o.source, o.name = pump, "pump"
 				}
-				measurement := strings.ReplaceAll(name, " ", `\ `)
-				lines = append(lines, fmt.Sprintf(`%s,a=%d f=%d %d000000`, measurement, label, at, at))
-				rows = append(rows, fmt.Sprintf(
-					`{"source":"%s","metric":"f","tags":{"a":"%d"},"value":%d,"timestamp":%d}`, name, label, at, at,
-				))
-				want[fmt.Sprintf(`%s "f"{"a"="%d",} %d000 n`, source, label, at)] = float64(at)
+				o.text = rapid.IntRange(0, 5).Draw(t, "text") == 0
+				parts = append(parts, o.in(form))
+				key, value := o.written(tagged)
+				want[key] = value
 			}
-			format, body := Lines, strings.Join(lines, "\n")
-			if rapid.Bool().Draw(t, "JSON") {
-				format, body = JSON, `{"points":[`+strings.Join(rows, ",")+`]}`
+			format, body := Lines, strings.Join(parts, "\n")
+			if form != "lines" {
+				format, body = JSON, fmt.Sprintf(`{"%s":[%s]}`, form, strings.Join(parts, ","))
+			}
+			if tagged {
+				body = `{"tags":{"z":"9"},` + body[1:]
 			}
 			result, err := p.acceptAlone(format, request(body))
 			require.NoError(t, err)
@@ -162,6 +167,45 @@ func TestCachedLabelsInAnyOrder(t *testing.T) {
 			require.Equal(t, want, p.written(t))
 		}
 	})
+}
+
+// orderedPoint is a point of TestCachedLabelsInAnyOrder.
+type orderedPoint struct {
+	label, at int
+	source    uuid.UUID
+	name      string
+	text      bool // the value is a string
+}
+
+// in returns the point in one of the forms.
+func (o orderedPoint) in(form string) string {
+	value := fmt.Sprint(o.at)
+	if o.text {
+		value = strconv.Quote(value)
+	}
+	switch form {
+	case "lines":
+		name := strings.ReplaceAll(o.name, " ", `\ `)
+		return fmt.Sprintf(`%s,a=%d f=%s %d000000`, name, o.label/2, value, o.at)
+	case "points":
+		return fmt.Sprintf(`{"source":"%s","metric":"f","tags":{"a":"%d"},"value":%s,"timestamp":%d}`,
+			o.name, o.label/2, value, o.at)
+	}
+	return fmt.Sprintf(`{"source":"%s","metric":"f","tags":{"a":"%d"},"values":[%s],"timestamps":[%d]}`,
+		o.name, o.label/2, value, o.at)
+}
+
+// written returns the point as fakeStores.written returns it.
+func (o orderedPoint) written(tagged bool) (key string, value any) {
+	tags, kind := fmt.Sprintf(`"a"="%d",`, o.label/2), "n"
+	if tagged {
+		tags += `"z"="9",`
+	}
+	value = float64(o.at)
+	if o.text {
+		kind, value = "s", fmt.Sprint(o.at)
+	}
+	return fmt.Sprintf(`%s "f"{%s} %d000 %s`, o.source, tags, o.at, kind), value
 }
 
 func TestCachedLabelsFollowTheirSourceAndKind(t *testing.T) {

@@ -64,10 +64,6 @@ func (b *Batch) isKnown(l *Label, kind pointblock.Kind) bool {
 	if l.known == nil {
 		return false
 	}
-	if len(b.Labels.Defaults.Tags) > 0 { // the series has tags that are not in the tokens
-		l.known = nil
-		return false
-	}
 	if b.Sources.List[l.Source].ID == l.known.source && kind == pointblock.KindNumber {
 		return true
 	}
@@ -140,6 +136,14 @@ func (s *labelSet) predicted(now int64) *cachedLabel {
 		return nil
 	}
 	return next
+}
+
+// PredictedTokens returns the tokens of the label that Predict finds, or empty ones.
+func (b *Batch) PredictedTokens() Tokens {
+	if known := b.Labels.predicted(b.ReceivedUS); known != nil {
+		return known.tokens()
+	}
+	return Tokens{}
 }
 
 // Find returns the index of the label with the tokens t, or -1, and the hash of t.

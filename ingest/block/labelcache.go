@@ -60,9 +60,15 @@ type cachedLabel struct {
 func (e *cachedLabel) size() int { return cachedLabelBytes + len(e.data) }
 
 func (e *cachedLabel) matches(form Form, workspace uuid.UUID, t *Tokens) bool {
-	return string(e.data[e.ends[1]:e.ends[2]]) == string(t.Tags) &&
-		string(e.data[e.ends[0]:e.ends[1]]) == string(t.Metric) && string(e.data[:e.ends[0]]) == string(t.Source) &&
-		e.form == form && e.byName == t.ByName && e.workspace == workspace
+	own := e.tokens()
+	return own.Equal(t) && e.form == form && e.workspace == workspace
+}
+
+func (e *cachedLabel) tokens() Tokens {
+	return Tokens{
+		Source: e.data[:e.ends[0]:e.ends[0]], Metric: e.data[e.ends[0]:e.ends[1]:e.ends[1]],
+		Tags: e.data[e.ends[1]:e.ends[2]:e.ends[2]], ByName: e.byName,
+	}
 }
 
 // name returns the name of the source, empty if the tokens contain it.

@@ -36,6 +36,9 @@ func AppendNumber(dst []byte, value float64) []byte {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return append(dst, "null"...)
 	}
+	if out, ok := appendDecimal(dst, value); ok {
+		return out
+	}
 	format := byte('f')
 	if size := math.Abs(value); size != 0 && (size < 1e-6 || size >= 1e21) {
 		format = 'e'

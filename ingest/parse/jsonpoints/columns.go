@@ -16,6 +16,7 @@ func (p *Parser) series(i int) int {
 	b := p.batch
 	from := len(b.Numbers.Times)
 	p.notes.Reset()
+	p.expected, p.tagsRead = b.PredictedTokens(), false
 	var seen fields
 	var t block.Tokens
 	i, more := p.firstMember(i)
@@ -30,7 +31,7 @@ func (p *Parser) series(i int) int {
 		case fieldValues:
 			i = p.values(i)
 		default:
-			i = p.identityToken(f, i, seen, &t, nil)
+			i = p.identityToken(f, i, seen, &t)
 		}
 		if i == scan.Failed {
 			return scan.Failed

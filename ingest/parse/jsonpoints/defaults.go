@@ -16,7 +16,8 @@ func (p *Parser) setDefault(f field, i int, seen fields) int {
 		return p.setPrecision(i)
 	}
 	var t block.Tokens
-	end := p.identityToken(f, i, seen, &t, nil)
+	p.expected = block.Tokens{}
+	end := p.identityToken(f, i, seen, &t)
 	if end == scan.Failed {
 		return scan.Failed
 	}
@@ -63,12 +64,12 @@ func (p *Parser) setPrecision(i int) int {
 }
 
 // identityToken parses one of the fields that identify a series into t. A token that is
-// equal to that of the expected label is not parsed again.
-func (p *Parser) identityToken(f field, i int, seen fields, t *block.Tokens, expected *block.Label) int {
+// equal to the expected one is not parsed again.
+func (p *Parser) identityToken(f field, i int, seen fields, t *block.Tokens) int {
 	if f == fieldTags {
-		if expected != nil && len(expected.Tokens.Tags) > 0 && hasPrefix(p.b[i:], expected.Tokens.Tags) {
-			t.Tags = expected.Tokens.Tags
-			return i + len(t.Tags)
+		if expected := p.expected.Tags; len(expected) > 0 && hasPrefix(p.b[i:], expected) {
+			t.Tags = expected
+			return i + len(expected)
 		}
 		end := p.readTags(i)
 		if end != scan.Failed {
@@ -76,26 +77,18 @@ func (p *Parser) identityToken(f field, i int, seen fields, t *block.Tokens, exp
 		}
 		return end
 	}
-	token := &t.Metric
-	var known []byte
-	if f == fieldMetric {
-		if expected != nil {
-			known = expected.Tokens.Metric
-		}
-	} else {
+	token, expected := &t.Metric, p.expected.Metric
+	if f != fieldMetric {
 		if seen.has(fieldSourceID) && seen.has(fieldSource) {
 			return p.fail(fault.Field(
 				fault.Malformed, p.path(fieldNames[fieldSource]), "cannot be given together with sourceId",
 			))
 		}
-		token, t.ByName = &t.Source, f == fieldSource
-		if expected != nil && expected.ByName == t.ByName {
-			known = expected.Tokens.Source
-		}
+		token, expected, t.ByName = &t.Source, p.expected.Source, f == fieldSource
 	}
-	if len(known) > 0 && hasPrefix(p.b[i:], known) {
-		*token = known
-		return i + len(known)
+	if len(expected) > 0 && hasPrefix(p.b[i:], expected) {
+		*token = expected
+		return i + len(expected)
 	}
 	if byteAt(p.b, i) != '"' {
 		return p.wrongType(i, p.path(fieldNames[f]), "a string")
@@ -116,9 +109,21 @@ func hasPrefix(b, prefix []byte) bool {
 // duplicates. With more tags, the whole request is refused.
 const MaxRepeatedTags = 1024
 
+// tagsOf returns the tags of a token that has been parsed before, in this request or an earlier one.
+func (p *Parser) tagsOf(token []byte) []pointblock.Tag {
+	if len(token) == 0 {
+		return nil
+	}
+	body := p.b
+	p.b = token
+	p.readTags(0)
+	p.b = body
+	return p.batch.Labels.CopyTags(p.tags)
+}
+
 // readTags parses an object of tags into p.tags, sorted.
 func (p *Parser) readTags(i int) int {
-	p.tags = p.tags[:0]
+	p.tags, p.tagsRead = p.tags[:0], true
 	tags := fieldNames[fieldTags]
 	if byteAt(p.b, i) != '{' {
 		return p.wrongType(i, p.path(tags), "an object")

@@ -12,11 +12,31 @@ import (
 // sourceNameLength is the maximum length of a source name, in bytes. No source has a longer name.
 const sourceNameLength = 1024
 
-// newLabel creates the label of the tokens t, which must be JSON of the right types. It records
-// in the label the rule that its values break.
-func (p *Parser) newLabel(t block.Tokens, hash uint64, ownTags []pointblock.Tag) int32 {
+// predict returns the index of the label with the tokens t if it is the one that followed the last label in
+// an earlier request, or -1.
+func (p *Parser) predict(t *block.Tokens) int32 {
+	if !p.isCacheable(t) {
+		return -1
+	}
+	labels := &p.batch.Labels
+	count := len(labels.List)
+	i := p.cache.Predict(p.batch, block.FormJSON, t)
+	if int(i) == count {
+		labels.List[i].Source = p.source(t)
+	}
+	return i
+}
+
+// newLabel creates the label of the tokens t of the current object. It records in the label the rule that its
+// values break.
+func (p *Parser) newLabel(t block.Tokens, hash uint64) int32 {
 	b := p.batch
-	l := block.Label{Tokens: t, Hash: hash, Tags: ownTags, Metric: b.Labels.Defaults.Metric}
+	l := block.Label{Tokens: t, Hash: hash, Metric: b.Labels.Defaults.Metric}
+	if p.tagsRead {
+		l.Tags = b.Labels.CopyTags(p.tags)
+	} else {
+		l.Tags = p.tagsOf(t.Tags)
+	}
 	if len(t.Metric) > 0 {
 		l.Metric = p.unescape(t.Metric, scan.HasEscape(t.Metric))
 		l.Refused = block.CheckMetric(l.Metric)
@@ -26,24 +46,32 @@ func (p *Parser) newLabel(t block.Tokens, hash uint64, ownTags []pointblock.Tag)
 		source = &b.Labels.Defaults.Source
 	}
 	l.Source = p.source(source)
-	if len(ownTags) > 0 && l.Refused == rejection.None {
-		l.Refused, l.InvalidTag = block.CheckTags(ownTags)
-		if l.Refused == rejection.None && block.CountMerged(ownTags, b.Labels.Defaults.Tags) > block.MaxTags {
+	if len(l.Tags) > 0 && l.Refused == rejection.None {
+		l.Refused, l.InvalidTag = block.CheckTags(l.Tags)
+		if l.Refused == rejection.None && block.CountMerged(l.Tags, b.Labels.Defaults.Tags) > block.MaxTags {
 			l.Refused = rejection.TagsMany
 		}
 	}
-	if hasAllTokens(&t) && l.Refused == rejection.None {
+	if p.isCacheable(&t) && l.Refused == rejection.None {
 		p.cache.Lookup(b, block.FormJSON, &l)
 	}
 	return b.Labels.Insert(l)
 }
 
-// hasAllTokens reports whether no default of the request applies, except for its tags.
-func hasAllTokens(t *block.Tokens) bool { return len(t.Source) > 0 && len(t.Metric) > 0 }
+// isCacheable reports whether the series of a label depends only on its tokens, because no default of the request
+// applies.
+func (p *Parser) isCacheable(t *block.Tokens) bool {
+	return len(t.Source) > 0 && len(t.Metric) > 0 && len(p.batch.Labels.Defaults.Tags) == 0
+}
+
+// readLabel parses a label that was found in the cache, so its tokens are valid.
+func (p *Parser) readLabel(l *block.Label) {
+	l.Metric, l.Tags = p.unescape(l.Tokens.Metric, scan.HasEscape(l.Tokens.Metric)), p.tagsOf(l.Tokens.Tags)
+}
 
 // cacheSeries adds the series of a label to the cache.
 func (p *Parser) cacheSeries(l *block.Label, ref pointblock.SeriesRef, identity *pointblock.Identity) {
-	if hasAllTokens(&l.Tokens) && len(p.batch.Labels.Defaults.Tags) == 0 {
+	if p.isCacheable(&l.Tokens) {
 		p.cache.Add(p.batch, block.FormJSON, l, ref, identity)
 	}
 }

@@ -26,9 +26,12 @@ type Parser struct {
 	mixed    bool  // the body has lines of both shapes
 	err      *fault.Error
 
-	tags   []pointblock.Tag // of the current object
-	forms  []rowForm        // of the rows of each label, by its index; see rememberForm
-	notes  block.Notes      // of the current series
+	expected block.Tokens     // of the label that is likely to come next
+	tags     []pointblock.Tag // of the current object, if tagsRead
+	tagsRead bool
+
+	forms  []rowForm   // of the rows of each label, by its index; see rememberForm
+	notes  block.Notes // of the current series
 	json   block.Hooks
 	ndjson block.Hooks
 }
@@ -36,10 +39,12 @@ type Parser struct {
 // New creates a Parser that uses the cache.
 func New(cache *block.LabelCache) *Parser {
 	p := &Parser{cache: cache}
-	p.json = block.Hooks{FieldPath: p.fieldPathJSON, ListName: p.listName, Resolved: p.cacheSeries}
+	p.json = block.Hooks{
+		FieldPath: p.fieldPathJSON, ListName: p.listName, Read: p.readLabel, Resolved: p.cacheSeries,
+	}
 	p.ndjson = block.Hooks{
 		FieldPath: p.fieldPathNDJSON, ListName: func() string { return "body" },
-		Line: func(index int) int { return 1 + index }, Resolved: p.cacheSeries,
+		Line: func(index int) int { return 1 + index }, Read: p.readLabel, Resolved: p.cacheSeries,
 	}
 	return p
 }

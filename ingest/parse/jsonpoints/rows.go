@@ -42,6 +42,10 @@ func (p *Parser) parseRow(i int, expected *block.Label) int {
 		timestamp, value span
 		start            = i
 	)
+	p.expected, p.tagsRead = block.Tokens{}, false
+	if expected != nil {
+		p.expected = expected.Tokens
+	}
 	i, more := p.firstMember(i)
 	for more {
 		var f field
@@ -56,7 +60,7 @@ func (p *Parser) parseRow(i int, expected *block.Label) int {
 			i = p.rowValue(i, &pt)
 			value = span{token, i}
 		default:
-			i = p.identityToken(f, i, seen, &t, expected)
+			i = p.identityToken(f, i, seen, &t)
 		}
 		if i == scan.Failed {
 			return scan.Failed
@@ -123,8 +127,7 @@ func (p *Parser) required(seen fields, also ...field) int {
 	return 0
 }
 
-// label returns the index of the label with the tokens t. If the label is new, its tags are
-// those of the expected label if t has the same tag bytes, else p.tags.
+// label returns the index of the label with the tokens t.
 func (p *Parser) label(t *block.Tokens, expected *block.Label) int32 {
 	labels := &p.batch.Labels
 	if expected != nil && expected.Equal(t) {
@@ -132,17 +135,12 @@ func (p *Parser) label(t *block.Tokens, expected *block.Label) int32 {
 		labels.Last = i
 		return i
 	}
-	i, hash := labels.Find(t)
+	i := p.predict(t)
 	if i < 0 {
-		var ownTags []pointblock.Tag
-		switch {
-		case len(t.Tags) == 0:
-		case expected != nil && len(expected.Tokens.Tags) > 0 && &t.Tags[0] == &expected.Tokens.Tags[0]:
-			ownTags = expected.Tags
-		default:
-			ownTags = labels.CopyTags(p.tags)
+		var hash uint64
+		if i, hash = labels.Find(t); i < 0 {
+			i = p.newLabel(*t, hash)
 		}
-		i = p.newLabel(*t, hash, ownTags)
 	}
 	labels.Follow(i)
 	return i
