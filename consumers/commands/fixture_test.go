@@ -124,9 +124,7 @@ func (f *fixture) eventually(what string, condition func() bool) {
 // running is a running consumer.
 type running struct {
 	*commands.Consumer
-	tb     testing.TB
-	cancel context.CancelFunc
-	done   chan error
+	stop func()
 }
 
 // consume runs a consumer until stop or the end of the test.
@@ -134,26 +132,8 @@ func (f *fixture) consume() *running { return f.consumeWith(f.log, f.redis) }
 
 func (f *fixture) consumeWith(log *kafka.Client, db *redis.DB) *running {
 	f.tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{
-		Consumer: commands.New(commands.Deps{Log: log, Graph: f.graph, Redis: db, Config: f.config, Logger: f.logger}),
-		tb:       f.tb, cancel: cancel, done: make(chan error, 1),
-	}
-	go func() { r.done <- r.Run(ctx) }()
-	f.tb.Cleanup(r.stop)
-	return r
-}
-
-func (r *running) stop() {
-	r.tb.Helper()
-	r.cancel()
-	select {
-	case err := <-r.done:
-		require.NoError(r.tb, err)
-		r.done <- nil
-	case <-time.After(waitTimeout):
-		r.tb.Error("the consumer does not stop")
-	}
+	c := commands.New(commands.Deps{Log: log, Graph: f.graph, Redis: db, Config: f.config, Logger: f.logger})
+	return &running{Consumer: c, stop: testenv.RunInBackground(f.tb, c.Run)}
 }
 
 func (f *fixture) request(mode graphrecord.Mode, actions ...graph.Payload) *graphrecord.Request {

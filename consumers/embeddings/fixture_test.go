@@ -123,28 +123,7 @@ func (f *fixture) runCommands() {
 		Log: f.log, Graph: f.graph, Redis: cache, Logger: f.logger,
 		Config: commands.Config{Group: f.broker.Prefix + "commands", FetchBytes: 8 << 20},
 	})
-	f.runInBackground(c.Run)
-}
-
-// runInBackground calls run in a goroutine and cancels it when stop is called or the test ends.
-func (f *fixture) runInBackground(run func(context.Context) error) (stop func()) {
-	f.tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- run(ctx) }()
-	stop = func() {
-		f.tb.Helper()
-		cancel()
-		select {
-		case err := <-done:
-			require.NoError(f.tb, err)
-			done <- nil
-		case <-time.After(waitTimeout):
-			f.tb.Error("run does not stop")
-		}
-	}
-	f.tb.Cleanup(stop)
-	return stop
+	testenv.RunInBackground(f.tb, c.Run)
 }
 
 // runConsumer runs an embeddings consumer until stop is called or the test ends.
@@ -157,7 +136,7 @@ func (f *fixture) runConsumer(change ...func(*embeddings.Deps)) (c *embeddings.C
 		apply(&deps)
 	}
 	c = embeddings.New(deps)
-	return c, f.runInBackground(c.Run)
+	return c, testenv.RunInBackground(f.tb, c.Run)
 }
 
 func (f *fixture) newWorkspace() uuid.UUID {

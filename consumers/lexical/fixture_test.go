@@ -72,7 +72,7 @@ func newFixture(tb testing.TB, broker *kafkatest.Broker) *fixture {
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = db.Close() })
 	f.workspace = f.newWorkspace()
-	f.runInBackground(commands.New(commands.Deps{
+	testenv.RunInBackground(f.tb, commands.New(commands.Deps{
 		Log: f.log, Graph: f.graph, Redis: db, Logger: f.logger,
 		Config: commands.Config{Group: broker.Prefix + "commands-test", FetchBytes: 8 << 20},
 	}).Run)
@@ -88,26 +88,6 @@ func (f *fixture) newWorkspace() uuid.UUID {
 	return created.ID
 }
 
-// runInBackground calls work in a goroutine and cancels it when stop is called or the test ends.
-func (f *fixture) runInBackground(work func(context.Context) error) (stop func()) {
-	f.tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- work(ctx) }()
-	stop = func() {
-		cancel()
-		select {
-		case err := <-done:
-			require.NoError(f.tb, err)
-			done <- nil
-		case <-time.After(waitTimeout):
-			f.tb.Error("work does not stop")
-		}
-	}
-	f.tb.Cleanup(stop)
-	return stop
-}
-
 // consume runs the consumer as a member of the given group.
 func (f *fixture) consume(group string) (c *lexical.Consumer, stop func()) {
 	f.tb.Helper()
@@ -118,7 +98,7 @@ func (f *fixture) consume(group string) (c *lexical.Consumer, stop func()) {
 			Behind: time.Hour,
 		},
 	})
-	return c, f.runInBackground(c.Run)
+	return c, testenv.RunInBackground(f.tb, c.Run)
 }
 
 func (f *fixture) eventually(what string, condition func() bool) {

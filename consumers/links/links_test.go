@@ -68,11 +68,11 @@ func newFixture(tb testing.TB) *fixture {
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = db.Close() })
 	f.workspace = f.newWorkspace()
-	f.run(commands.New(commands.Deps{
+	testenv.RunInBackground(f.tb, commands.New(commands.Deps{
 		Log: f.log, Graph: f.graph, Redis: db, Logger: testenv.Logger(),
 		Config: commands.Config{Group: broker.Prefix + "commands", FetchBytes: 8 << 20},
 	}).Run)
-	f.run(lexical.New(lexical.Deps{
+	testenv.RunInBackground(f.tb, lexical.New(lexical.Deps{
 		Log: f.log, Graph: f.graph, Logger: testenv.Logger(),
 		Config: lexical.Config{
 			Group: broker.Prefix + "lexical", BatchWait: time.Millisecond, FetchBytes: 8 << 20, FillEvery: 20 * time.Millisecond,
@@ -99,26 +99,10 @@ func (f *fixture) mode(workspace uuid.UUID, mode linkstore.Mode) {
 	require.True(f.tb, known)
 }
 
-// run runs work until stop is called or the test ends.
-func (f *fixture) run(work func(context.Context) error) (stop func()) {
-	f.tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- work(ctx) }()
-	stop = func() {
-		cancel()
-		err := <-done
-		require.NoError(f.tb, err)
-		done <- nil
-	}
-	f.tb.Cleanup(stop)
-	return stop
-}
-
 // startLinker runs a linker.
 func (f *fixture) startLinker() (stop func()) {
 	f.tb.Helper()
-	return f.run(links.New(links.Deps{
+	return testenv.RunInBackground(f.tb, links.New(links.Deps{
 		Log: f.log, Graph: f.graph, Logger: testenv.Logger(), Interval: 10 * time.Millisecond,
 	}).Run)
 }

@@ -51,33 +51,17 @@ func newGraphs(t *testing.T) *graphs {
 	replies, err := redis.Open(t.Context(), redis.Options{URL: testenv.Redis(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = replies.Close() })
-	f.background(commands.New(commands.Deps{
+	testenv.RunInBackground(f, commands.New(commands.Deps{
 		Log: f.log, Graph: f.db.DB, Redis: replies, Logger: testenv.Logger(),
 		Config: commands.Config{Group: broker.Prefix + "commands", FetchBytes: 8 << 20},
 	}).Run)
 	return f
 }
 
-// background runs work until stop is called or the test ends.
-func (f *graphs) background(work func(context.Context) error) (stop func()) {
-	f.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- work(ctx) }()
-	stop = func() {
-		cancel()
-		err := <-done
-		require.NoError(f, err)
-		done <- nil
-	}
-	f.Cleanup(stop)
-	return stop
-}
-
 // follow queues changes until stop is called or the test ends.
 func (f *graphs) follow() (stop func()) {
 	f.Helper()
-	return f.background(webhooks.NewFollower(webhooks.FollowerDeps{
+	return testenv.RunInBackground(f, webhooks.NewFollower(webhooks.FollowerDeps{
 		Store: f.db, Queue: webhooks.NewQueue(f.db, nil), Interval: 5 * time.Millisecond, Logger: testenv.Logger(),
 	}).Run)
 }
