@@ -93,9 +93,7 @@ func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer := operatorOf(&operator)
-	answer.Password = generated
-	reply.Data(w, r, http.StatusOK, answer)
+	reply.Data(w, r, http.StatusOK, operatorAnswer{Operator: operator, Password: generated})
 	return nil
 }
 
