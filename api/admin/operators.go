@@ -2,7 +2,11 @@ package admin
 
 import (
 	"net/http"
+	"net/netip"
 	"regexp"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
@@ -12,9 +16,22 @@ import (
 
 // operatorAnswer is an operator in responses.
 type operatorAnswer struct {
-	access.Operator
+	ID          uuid.UUID   `json:"id"`
+	Name        string      `json:"name"`
+	CreatedAt   time.Time   `json:"createdAt"`
+	UpdatedAt   time.Time   `json:"updatedAt"` // when the password was last changed
+	LastLoginAt *time.Time  `json:"lastLoginAt"`
+	LastLoginIP *netip.Addr `json:"lastLoginIp"`
+	Sessions    int         `json:"sessions"`
 	// Password is set once, if the server generated it for a new operator or at a reset.
 	Password string `json:"password,omitempty"`
+}
+
+func operatorOf(o *access.Operator) operatorAnswer {
+	return operatorAnswer{
+		ID: o.ID, Name: o.Name, CreatedAt: o.CreatedAt, UpdatedAt: o.UpdatedAt,
+		LastLoginAt: o.LastLoginAt, LastLoginIP: o.LastLoginIP, Sessions: o.Sessions,
+	}
 }
 
 // operators lists the operators by name. They are few, so there is no pagination.
@@ -28,7 +45,7 @@ func (a *Admin) operators(w http.ResponseWriter, r *http.Request) error {
 	}
 	list := make([]operatorAnswer, len(found))
 	for i := range found {
-		list[i].Operator = found[i]
+		list[i] = operatorOf(&found[i])
 	}
 	reply.List(w, r, list, reply.Meta{Total: int64(len(list)), Limit: len(list)})
 	return nil
@@ -81,7 +98,9 @@ func (a *Admin) createOperator(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	request.NotesOf(r.Context()).AddResult(operator.ID.String())
-	reply.Data(w, r, http.StatusCreated, operatorAnswer{Operator: operator, Password: generated})
+	answer := operatorOf(&operator)
+	answer.Password = generated
+	reply.Data(w, r, http.StatusCreated, answer)
 	return nil
 }
 

@@ -93,7 +93,9 @@ func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reply.Data(w, r, http.StatusOK, operatorAnswer{Operator: operator, Password: generated})
+	answer := operatorOf(&operator)
+	answer.Password = generated
+	reply.Data(w, r, http.StatusOK, answer)
 	return nil
 }
 
