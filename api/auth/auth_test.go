@@ -46,18 +46,7 @@ func newKey(t *testing.T, db *stores.DB) (string, access.Key) {
 // run runs the authenticator until stop is called or the test ends.
 func run(t *testing.T, a *auth.Authenticator) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- a.Run(ctx) }()
-	stop = func() {
-		cancel()
-		if err, open := <-done; open {
-			require.NoError(t, err)
-			close(done)
-		}
-	}
-	t.Cleanup(stop)
-	return stop
+	return testenv.RunInBackground(t, a.Run)
 }
 
 func TestARevokedKeyEndsWithinASecondOnEveryProcess(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
 	"github.com/livegraph/livegraph/storage/milvus"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // Stores are the stores that the engine searches.
@@ -26,8 +27,9 @@ type Stores struct {
 
 // NewEngine creates an engine that searches the stores.
 func NewEngine(stores Stores, logger *slog.Logger, metrics *Metrics) *retrieval.Engine {
+	texts := stores.Postgres.Texts
 	return retrieval.New(retrieval.Deps{
-		Text: textLane{stores.Postgres, metrics}, Vectors: vectorLane{stores.Postgres, stores.Milvus}, Graph: stores.Postgres,
+		Text: textLane{texts, metrics}, Vectors: vectorLane{texts, stores.Milvus}, Graph: stores.Postgres,
 		Embedder: wordsOnly{stores.Embedder},
 		Chunks:   chunksOf, Logger: logger, Observe: metrics.ObserveLane,
 	})
@@ -47,7 +49,7 @@ func (s wordsOnly) EmbedQuery(ctx context.Context, model embed.Model, text strin
 
 // textLane is the full-text search of Postgres.
 type textLane struct {
-	db      *stores.DB
+	texts   *textindex.Store
 	metrics *Metrics
 }
 
@@ -55,7 +57,7 @@ type textLane struct {
 func (l textLane) SearchText(
 	ctx context.Context, workspace uuid.UUID, text string, f retrieval.Filter, limit, named int,
 ) (retrieval.TextFindings, error) {
-	found, err := l.db.SearchText(ctx, workspace, lexical.Parse(text), f, limit, named)
+	found, err := l.texts.SearchText(ctx, workspace, lexical.Parse(text), f, limit, named)
 	if err == nil && found.Truncation != retrieval.TextComplete {
 		l.metrics.textCut.WithLabelValues(string(found.Truncation)).Inc()
 	}
@@ -64,13 +66,13 @@ func (l textLane) SearchText(
 
 // vectorLane is the vector search of Milvus. Postgres has the name of the live collection.
 type vectorLane struct {
-	db      *stores.DB
+	texts   *textindex.Store
 	vectors *milvus.DB
 }
 
 // LiveIndex returns the index that searches use.
 func (l vectorLane) LiveIndex(ctx context.Context) (retrieval.Index, error) {
-	index, err := l.db.LiveIndex(ctx)
+	index, err := l.texts.LiveIndex(ctx)
 	return retrieval.Index{Collection: index.Collection, Model: index.Model}, err
 }
 

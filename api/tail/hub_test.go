@@ -22,6 +22,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/pgtest"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const partitions = 4
@@ -79,11 +80,7 @@ func prepareEnvironment(t *testing.T, broker *kafkatest.Broker, routes bool) *en
 func (env *environment) start(deps tail.Deps) {
 	deps.Sources, deps.Routes, deps.Logger, deps.Metrics = env.db, env.db, slog.New(slog.DiscardHandler), env.registry
 	env.hub = tail.NewHub(deps)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- env.hub.Run(ctx) }()
-	env.stop = func() { cancel(); require.NoError(env.t, <-done); done <- nil }
-	env.t.Cleanup(func() { env.stop() })
+	env.stop = testenv.RunInBackground(env.t, env.hub.Run)
 }
 
 // source creates a source whose points are in the partition.

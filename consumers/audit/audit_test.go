@@ -1,7 +1,6 @@
 package audit_test
 
 import (
-	"context"
 	"log/slog"
 	"net/netip"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"github.com/livegraph/livegraph/test/chtest"
 	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/pgtest"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const waitTimeout = 60 * time.Second
@@ -60,16 +60,11 @@ func newFixture(t *testing.T) *fixture {
 	}}
 }
 
-// run runs a consumer until stop is called.
+// run runs a consumer until stop is called or the test ends.
 func (f *fixture) run() (c *audit.Consumer, stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
+	f.t.Helper()
 	c = audit.New(f.deps)
-	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx) }()
-	return c, func() {
-		cancel()
-		require.NoError(f.t, <-done)
-	}
+	return c, testenv.RunInBackground(f.t, c.Run)
 }
 
 func (f *fixture) produce(records ...[]byte) {

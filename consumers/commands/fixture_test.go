@@ -18,10 +18,10 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres/access"
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/consumertest"
 	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
@@ -59,20 +59,17 @@ func newFixtureWith(tb testing.TB, broker *kafkatest.Broker, o redis.Options) *f
 	tb.Helper()
 	ctx := context.Background()
 	f := &fixture{tb: tb, broker: broker, logger: testenv.Logger(), actor: uuid.New()}
-	f.config = commands.Config{Group: broker.Prefix + "commands-test", FetchBytes: 8 << 20}
+	f.config = commands.Config{Group: consumertest.Group(broker), FetchBytes: 8 << 20}
 	var err error
 	f.url, f.redisURL = pgtest.Migrated(tb), o.URL
-	f.graph, err = stores.Open(ctx, f.url, 8)
-	require.NoError(tb, err)
-	tb.Cleanup(f.graph.Close)
-	require.NoError(tb, f.graph.Migrate(ctx))
+	f.graph = consumertest.OpenDatabase(tb, f.url, 8)
 	f.conn, err = pgx.Connect(ctx, f.url)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = f.conn.Close(ctx) })
 	f.redis, err = redis.Open(ctx, o)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = f.redis.Close() })
-	f.log = f.newClient()
+	f.log = consumertest.OpenLog(tb, broker, f.graph, partitions)
 	f.workspace = f.newWorkspace()
 	f.replies = f.redis.NewReplies(f.logger)
 	listening, stop := context.WithCancel(ctx)
@@ -86,34 +83,9 @@ func newFixtureWith(tb testing.TB, broker *kafkatest.Broker, o redis.Options) *f
 	return f
 }
 
-// newClient creates a client of the log, as a separate process would have.
-func (f *fixture) newClient() *kafka.Client {
-	f.tb.Helper()
-	var c *kafka.Client
-	c, err := kafka.Open(context.Background(), kafka.Options{
-		Brokers: f.broker.Brokers(), Security: f.broker.Security(), TopicPrefix: f.broker.Prefix, BufferedBytes: 64 << 20,
-		CommandsGroup: f.config.Group, ProduceTimeout: time.Minute, Log: f.logger,
-		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
-			return commands.ResolveOffsets(ctx, c, f.graph, f.logger)
-		},
-	})
-	require.NoError(f.tb, err)
-	f.tb.Cleanup(c.Close)
-	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
-	defer cancel()
-	require.NoError(f.tb, c.EnsureTopics(ctx, kafka.TopicSettings{
-		Partitions: 1, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30,
-	}))
-	return c
-}
-
 func (f *fixture) newWorkspace() uuid.UUID {
 	f.tb.Helper()
-	created, err := f.graph.CreateWorkspace(context.Background(), access.Workspace{
-		Name: "plant", Plan: "enterprise", Mode: "live",
-	})
-	require.NoError(f.tb, err)
-	return created.ID
+	return consumertest.NewWorkspace(f.tb, f.graph)
 }
 
 func (f *fixture) eventually(what string, condition func() bool) {
@@ -124,9 +96,7 @@ func (f *fixture) eventually(what string, condition func() bool) {
 // running is a running consumer.
 type running struct {
 	*commands.Consumer
-	tb     testing.TB
-	cancel context.CancelFunc
-	done   chan error
+	stop func()
 }
 
 // consume runs a consumer until stop or the end of the test.
@@ -134,42 +104,12 @@ func (f *fixture) consume() *running { return f.consumeWith(f.log, f.redis) }
 
 func (f *fixture) consumeWith(log *kafka.Client, db *redis.DB) *running {
 	f.tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{
-		Consumer: commands.New(commands.Deps{Log: log, Graph: f.graph, Redis: db, Config: f.config, Logger: f.logger}),
-		tb:       f.tb, cancel: cancel, done: make(chan error, 1),
-	}
-	go func() { r.done <- r.Run(ctx) }()
-	f.tb.Cleanup(r.stop)
-	return r
-}
-
-func (r *running) stop() {
-	r.tb.Helper()
-	r.cancel()
-	select {
-	case err := <-r.done:
-		require.NoError(r.tb, err)
-		r.done <- nil
-	case <-time.After(waitTimeout):
-		r.tb.Error("the consumer does not stop")
-	}
+	c := commands.New(commands.Deps{Log: log, Graph: f.graph, Redis: db, Config: f.config, Logger: f.logger})
+	return &running{Consumer: c, stop: testenv.RunInBackground(f.tb, c.Run)}
 }
 
 func (f *fixture) request(mode graphrecord.Mode, actions ...graph.Payload) *graphrecord.Request {
-	r := &graphrecord.Request{
-		Workspace: f.workspace, Mode: mode, ID: uuid.New(),
-		Origin: graph.Origin{
-			Actor: f.actor, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1",
-		},
-	}
-	for _, payload := range actions {
-		r.Actions = append(r.Actions, graph.Action{Payload: payload})
-		if mode == graphrecord.Separate {
-			r.CommandIDs = append(r.CommandIDs, uuid.New())
-		}
-	}
-	return r
+	return consumertest.NewRequest(f.workspace, f.actor, mode, actions...)
 }
 
 func (f *fixture) record(r *graphrecord.Request) kafka.Record {

@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/test/kafkatest"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // requireInOrder requires that the changes of each workspace have no gap and returns its last
@@ -128,12 +129,9 @@ func TestChangesOfManyWorkspacesArePublishedTogether(t *testing.T) {
 	again := commands.New(commands.Deps{
 		Log: f.log, Graph: f.graph, Redis: f.redis, Config: f.config, Logger: f.logger, Metrics: measured,
 	})
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- again.Run(ctx) }()
+	stop := testenv.RunInBackground(t, again.Run)
 	f.eventually("all others are published again", func() bool { return published() == 2*workspaces })
 	stop()
-	require.NoError(t, <-done)
 	require.Less(t, publishedPortions(t, measured), uint64(workspaces/4))
 	requireInOrder(t, f.readEvents(4*workspaces+1))
 }

@@ -93,7 +93,7 @@ func (f *fixture) measureFreshness(
 	ctx := context.Background()
 	wrote := map[uuid.UUID]time.Time{}
 	written := make(chan graph.CreateNode, rate*int(length.Seconds())+1)
-	stop := f.runInBackground(func(context.Context) error {
+	stop := testenv.RunInBackground(f.tb, func(context.Context) error {
 		tick := time.NewTicker(time.Second / time.Duration(rate))
 		defer tick.Stop()
 		for began := time.Now(); time.Since(began) < length; {

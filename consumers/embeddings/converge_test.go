@@ -138,7 +138,7 @@ func TestADeletedWorkspaceLeavesNothing(t *testing.T) {
 	f.do(a, node("Pump", "It pumps."), node("Belt", strings.Repeat("It runs. ", 300)))
 	f.do(b, node("Pump", "It pumps."))
 	f.waitForConvergence(a, b)
-	eraser := embeddings.Eraser{Graph: f.graph, Vectors: f.vectors}
+	eraser := embeddings.Eraser{Texts: f.graph.Texts, Vectors: f.vectors}
 	rows, err := eraser.WorkspaceRows(context.Background(), a)
 	require.NoError(t, err)
 	require.EqualValues(t, len(f.expectedVectors(a)), rows)

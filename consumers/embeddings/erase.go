@@ -7,27 +7,26 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/storage/milvus"
-	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // Eraser removes a deleted workspace from the search indexes. It does not call Milvus if there
 // is no index.
 type Eraser struct {
-	Graph   *stores.DB
+	Texts   *textindex.Store
 	Vectors *milvus.DB
 }
 
 // WorkspaceRows returns the number of vectors of a workspace in all indexes.
 func (e Eraser) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (int64, error) {
-	return e.Graph.IndexedVectors(ctx, workspace)
+	return e.Texts.IndexedVectors(ctx, workspace)
 }
 
 // EraseWorkspace removes the vectors of a closed workspace and calls onErased for each index with
 // the number of removed rows. A concurrent writer reads the workspace under the same lock and
 // sees that it is closed.
 func (e Eraser) EraseWorkspace(ctx context.Context, workspace uuid.UUID, onErased func(rows int64) error) error {
-	indexes, err := e.Graph.UndroppedIndexes(ctx)
+	indexes, err := e.Texts.UndroppedIndexes(ctx)
 	if err != nil {
 		return err
 	}
@@ -47,7 +46,7 @@ func (e Eraser) EraseWorkspace(ctx context.Context, workspace uuid.UUID, onErase
 }
 
 func (e Eraser) erase(ctx context.Context, index textindex.SearchIndex, workspace uuid.UUID) (rows int64, err error) {
-	w, err := e.Graph.WriteIndex(ctx, index.ID, []uuid.UUID{workspace})
+	w, err := e.Texts.WriteIndex(ctx, index.ID, []uuid.UUID{workspace})
 	if err != nil {
 		return 0, err
 	}

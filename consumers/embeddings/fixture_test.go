@@ -16,7 +16,6 @@ import (
 	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/embeddings"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
@@ -24,11 +23,9 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"
-	"github.com/livegraph/livegraph/storage/postgres/access"
-	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
-	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/consumertest"
 	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
@@ -70,11 +67,8 @@ func newFixtureOn(tb testing.TB, address string) *fixture {
 		Collections: "t" + strings.ReplaceAll(uuid.NewString(), "-", ""),
 		CheckEvery:  200 * time.Millisecond, BehindAfter: time.Second, KeepOld: time.Millisecond, LeaseFor: 2 * time.Second,
 	}
+	f.graph = consumertest.OpenDatabase(tb, pgtest.Migrated(tb), 16)
 	var err error
-	f.graph, err = stores.Open(ctx, pgtest.Migrated(tb), 16)
-	require.NoError(tb, err)
-	tb.Cleanup(f.graph.Close)
-	require.NoError(tb, f.graph.Migrate(ctx))
 	f.vectors, err = milvus.New(milvus.Options{Address: address})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = f.vectors.Close() })
@@ -88,63 +82,9 @@ func newFixtureOn(tb testing.TB, address string) *fixture {
 		}
 		require.NoError(tb, err)
 	})
-	f.log = f.newClient()
-	f.runCommands()
+	f.log = consumertest.OpenLog(tb, f.broker, f.graph, partitions)
+	consumertest.RunCommands(tb, f.broker, f.log, f.graph)
 	return f
-}
-
-func (f *fixture) newClient() *kafka.Client {
-	f.tb.Helper()
-	var c *kafka.Client
-	c, err := kafka.Open(context.Background(), kafka.Options{
-		Brokers: f.broker.Brokers(), Security: f.broker.Security(), TopicPrefix: f.broker.Prefix, BufferedBytes: 64 << 20,
-		CommandsGroup: f.broker.Prefix + "commands", ProduceTimeout: time.Minute, Log: f.logger,
-		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
-			return commands.ResolveOffsets(ctx, c, f.graph, f.logger)
-		},
-	})
-	require.NoError(f.tb, err)
-	f.tb.Cleanup(c.Close)
-	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
-	defer cancel()
-	require.NoError(f.tb, c.EnsureTopics(ctx, kafka.TopicSettings{
-		Partitions: 1, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30,
-	}))
-	return c
-}
-
-// runCommands runs a commands consumer until the test ends.
-func (f *fixture) runCommands() {
-	f.tb.Helper()
-	cache, err := redis.Open(context.Background(), redis.Options{URL: testenv.Redis(f.tb)})
-	require.NoError(f.tb, err)
-	f.tb.Cleanup(func() { _ = cache.Close() })
-	c := commands.New(commands.Deps{
-		Log: f.log, Graph: f.graph, Redis: cache, Logger: f.logger,
-		Config: commands.Config{Group: f.broker.Prefix + "commands", FetchBytes: 8 << 20},
-	})
-	f.runInBackground(c.Run)
-}
-
-// runInBackground calls run in a goroutine and cancels it when stop is called or the test ends.
-func (f *fixture) runInBackground(run func(context.Context) error) (stop func()) {
-	f.tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- run(ctx) }()
-	stop = func() {
-		f.tb.Helper()
-		cancel()
-		select {
-		case err := <-done:
-			require.NoError(f.tb, err)
-			done <- nil
-		case <-time.After(waitTimeout):
-			f.tb.Error("run does not stop")
-		}
-	}
-	f.tb.Cleanup(stop)
-	return stop
 }
 
 // runConsumer runs an embeddings consumer until stop is called or the test ends.
@@ -157,16 +97,12 @@ func (f *fixture) runConsumer(change ...func(*embeddings.Deps)) (c *embeddings.C
 		apply(&deps)
 	}
 	c = embeddings.New(deps)
-	return c, f.runInBackground(c.Run)
+	return c, testenv.RunInBackground(f.tb, c.Run)
 }
 
 func (f *fixture) newWorkspace() uuid.UUID {
 	f.tb.Helper()
-	created, err := f.graph.CreateWorkspace(context.Background(), access.Workspace{
-		Name: "plant", Plan: "enterprise", Mode: "live",
-	})
-	require.NoError(f.tb, err)
-	return created.ID
+	return consumertest.NewWorkspace(f.tb, f.graph)
 }
 
 // actor is the actor of all commands.
@@ -175,25 +111,8 @@ var actor = uuid.New()
 // do produces commands of a workspace and waits until they are executed or refused.
 func (f *fixture) do(workspace uuid.UUID, payloads ...graph.Payload) {
 	f.tb.Helper()
-	r := &graphrecord.Request{
-		Workspace: workspace, Mode: graphrecord.Separate, ID: uuid.New(),
-		Origin: graph.Origin{
-			Actor: actor, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1",
-		},
-	}
-	for _, p := range payloads {
-		r.Actions, r.CommandIDs = append(r.Actions, graph.Action{Payload: p}), append(r.CommandIDs, uuid.New())
-	}
-	value, err := graphrecord.EncodeRequest(r)
-	require.NoError(f.tb, err)
-	require.NoError(f.tb, f.log.ProduceCommand(context.Background(), kafka.Record{
-		Workspace: workspace, Value: value, RequestID: r.RequestID,
-	}))
-	ref := graphstore.CommandRef{Workspace: workspace, ID: r.ID}
-	f.eventually("commands are carried out", func() bool {
-		found, err := f.graph.CommandOutcomes(context.Background(), []graphstore.CommandRef{ref})
-		return err == nil && found[ref] != nil
-	})
+	r := consumertest.NewRequest(workspace, actor, graphrecord.Separate, payloads...)
+	consumertest.AwaitOutcome(f.tb, f.graph, consumertest.Submit(f.tb, f.log, r))
 }
 
 func (f *fixture) eventually(what string, condition func() bool) {

@@ -11,7 +11,6 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/lease"
 	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
-	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
@@ -29,7 +28,6 @@ const (
 // at a time: a second one would do no harm but have no benefit.
 type filler struct {
 	c      *Consumer
-	db     *stores.DB
 	logger *slog.Logger
 	lease  *lease.Lease
 	wake   chan struct{}
@@ -37,7 +35,7 @@ type filler struct {
 
 func newFiller(c *Consumer) *filler {
 	return &filler{
-		c: c, db: c.deps.Graph, logger: c.logger, lease: lease.New(c.deps.Graph, leaseName, leaseFor),
+		c: c, logger: c.logger, lease: lease.New(c.deps.Graph, leaseName, leaseFor),
 		wake: make(chan struct{}, 1),
 	}
 }
@@ -87,7 +85,7 @@ func (f *filler) round(ctx context.Context) error {
 		return err
 	}
 	for {
-		found, err := f.db.UnfilledLexical(ctx, f.c.deps.Config.Behind, fillPageSize)
+		found, err := f.c.deps.Graph.UnfilledLexical(ctx, f.c.deps.Config.Behind, fillPageSize)
 		f.c.metrics.unfilled.Set(float64(len(found)))
 		if err != nil || len(found) == 0 {
 			return err
@@ -113,7 +111,7 @@ func (f *filler) fill(ctx context.Context, workspace uuid.UUID) error {
 		}
 		var done textindex.LexicalDone
 		var err error
-		if done, complete, err = f.db.FillLexical(ctx, workspace); err != nil {
+		if done, complete, err = f.c.deps.Graph.FillLexical(ctx, workspace); err != nil {
 			return err
 		}
 		nodes += done.Written + done.Removed

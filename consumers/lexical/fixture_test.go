@@ -10,17 +10,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/lexical"
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/internal/retrieval"
 	terms "github.com/livegraph/livegraph/internal/retrieval/lexical"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres/access"
-	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/consumertest"
 	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
@@ -49,63 +45,20 @@ func newFixture(tb testing.TB, broker *kafkatest.Broker) *fixture {
 	ctx := context.Background()
 	f := &fixture{tb: tb, broker: broker, logger: testenv.Logger(), actor: uuid.New()}
 	url := pgtest.Migrated(tb)
+	f.graph = consumertest.OpenDatabase(tb, url, 8)
 	var err error
-	f.graph, err = stores.Open(ctx, url, 8)
-	require.NoError(tb, err)
-	tb.Cleanup(f.graph.Close)
-	require.NoError(tb, f.graph.Migrate(ctx))
 	f.conn, err = pgx.Connect(ctx, url)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = f.conn.Close(ctx) })
-	f.log, err = kafka.Open(ctx, kafka.Options{
-		Brokers: broker.Brokers(), Security: broker.Security(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20,
-		CommandsGroup: broker.Prefix + "commands-test", ProduceTimeout: time.Minute, Log: f.logger,
-	})
-	require.NoError(tb, err)
-	tb.Cleanup(f.log.Close)
-	limited, cancel := context.WithTimeout(ctx, waitTimeout)
-	defer cancel()
-	require.NoError(tb, f.log.EnsureTopics(limited, kafka.TopicSettings{
-		Partitions: 1, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30,
-	}))
-	db, err := redis.Open(ctx, redis.Options{URL: testenv.Redis(tb)})
-	require.NoError(tb, err)
-	tb.Cleanup(func() { _ = db.Close() })
+	f.log = consumertest.OpenLog(tb, broker, f.graph, partitions)
 	f.workspace = f.newWorkspace()
-	f.runInBackground(commands.New(commands.Deps{
-		Log: f.log, Graph: f.graph, Redis: db, Logger: f.logger,
-		Config: commands.Config{Group: broker.Prefix + "commands-test", FetchBytes: 8 << 20},
-	}).Run)
+	consumertest.RunCommands(tb, broker, f.log, f.graph)
 	return f
 }
 
 func (f *fixture) newWorkspace() uuid.UUID {
 	f.tb.Helper()
-	created, err := f.graph.CreateWorkspace(context.Background(), access.Workspace{
-		Name: "plant", Plan: "enterprise", Mode: "live",
-	})
-	require.NoError(f.tb, err)
-	return created.ID
-}
-
-// runInBackground calls work in a goroutine and cancels it when stop is called or the test ends.
-func (f *fixture) runInBackground(work func(context.Context) error) (stop func()) {
-	f.tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- work(ctx) }()
-	stop = func() {
-		cancel()
-		select {
-		case err := <-done:
-			require.NoError(f.tb, err)
-			done <- nil
-		case <-time.After(waitTimeout):
-			f.tb.Error("work does not stop")
-		}
-	}
-	f.tb.Cleanup(stop)
-	return stop
+	return consumertest.NewWorkspace(f.tb, f.graph)
 }
 
 // consume runs the consumer as a member of the given group.
@@ -118,7 +71,7 @@ func (f *fixture) consume(group string) (c *lexical.Consumer, stop func()) {
 			Behind: time.Hour,
 		},
 	})
-	return c, f.runInBackground(c.Run)
+	return c, testenv.RunInBackground(f.tb, c.Run)
 }
 
 func (f *fixture) eventually(what string, condition func() bool) {
@@ -129,26 +82,7 @@ func (f *fixture) eventually(what string, condition func() bool) {
 // do submits commands one by one and waits until they are decided.
 func (f *fixture) do(workspace uuid.UUID, actions ...graph.Payload) {
 	f.tb.Helper()
-	var last graphstore.CommandRef
-	for _, payload := range actions {
-		r := &graphrecord.Request{
-			Workspace: workspace, Mode: graphrecord.Single, ID: uuid.New(), Actions: []graph.Action{{Payload: payload}},
-			Origin: graph.Origin{
-				Actor: f.actor, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1",
-			},
-		}
-		value, err := graphrecord.EncodeRequest(r)
-		require.NoError(f.tb, err)
-		require.NoError(f.tb, f.log.ProduceCommand(context.Background(), kafka.Record{
-			Workspace: workspace, Value: value, RequestID: r.RequestID,
-		}))
-		last = graphstore.CommandRef{Workspace: workspace, ID: r.ID}
-	}
-	f.eventually("the commands are decided", func() bool {
-		found, err := f.graph.CommandOutcomes(context.Background(), []graphstore.CommandRef{last})
-		require.NoError(f.tb, err)
-		return found[last] != nil
-	})
+	consumertest.Do(f.tb, f.log, f.graph, workspace, f.actor, actions...)
 }
 
 // waitForIndex waits until the text index of a workspace is up to date with its graph.

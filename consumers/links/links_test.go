@@ -11,17 +11,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/lexical"
 	"github.com/livegraph/livegraph/consumers/links"
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres/access"
-	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/linkstore"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
-	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/consumertest"
 	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
@@ -45,34 +41,15 @@ func newFixture(tb testing.TB) *fixture {
 	broker := kafkatest.NewKFake(tb)
 	f := &fixture{tb: tb}
 	url := pgtest.Migrated(tb)
+	f.graph = consumertest.OpenDatabase(tb, url, 12)
 	var err error
-	f.graph, err = stores.Open(ctx, url, 12)
-	require.NoError(tb, err)
-	tb.Cleanup(f.graph.Close)
-	require.NoError(tb, f.graph.Migrate(ctx))
 	f.conn, err = pgx.Connect(ctx, url)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = f.conn.Close(ctx) })
-	f.log, err = kafka.Open(ctx, kafka.Options{
-		Brokers: broker.Brokers(), Security: broker.Security(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20,
-		CommandsGroup: broker.Prefix + "commands", ProduceTimeout: time.Minute, Log: testenv.Logger(),
-	})
-	require.NoError(tb, err)
-	tb.Cleanup(f.log.Close)
-	limited, cancel := context.WithTimeout(ctx, waitTimeout)
-	defer cancel()
-	require.NoError(tb, f.log.EnsureTopics(limited, kafka.TopicSettings{
-		Partitions: 1, CommandsPartitions: 1, Replication: -1, RetentionBytes: 1 << 30,
-	}))
-	db, err := redis.Open(ctx, redis.Options{URL: testenv.Redis(tb)})
-	require.NoError(tb, err)
-	tb.Cleanup(func() { _ = db.Close() })
+	f.log = consumertest.OpenLog(tb, broker, f.graph, 1)
 	f.workspace = f.newWorkspace()
-	f.run(commands.New(commands.Deps{
-		Log: f.log, Graph: f.graph, Redis: db, Logger: testenv.Logger(),
-		Config: commands.Config{Group: broker.Prefix + "commands", FetchBytes: 8 << 20},
-	}).Run)
-	f.run(lexical.New(lexical.Deps{
+	consumertest.RunCommands(tb, broker, f.log, f.graph)
+	testenv.RunInBackground(f.tb, lexical.New(lexical.Deps{
 		Log: f.log, Graph: f.graph, Logger: testenv.Logger(),
 		Config: lexical.Config{
 			Group: broker.Prefix + "lexical", BatchWait: time.Millisecond, FetchBytes: 8 << 20, FillEvery: 20 * time.Millisecond,
@@ -84,12 +61,9 @@ func newFixture(tb testing.TB) *fixture {
 
 func (f *fixture) newWorkspace() uuid.UUID {
 	f.tb.Helper()
-	w, err := f.graph.CreateWorkspace(context.Background(), access.Workspace{
-		Name: "plant", Plan: "enterprise", Mode: "live",
-	})
-	require.NoError(f.tb, err)
-	f.mode(w.ID, linkstore.All)
-	return w.ID
+	workspace := consumertest.NewWorkspace(f.tb, f.graph)
+	f.mode(workspace, linkstore.All)
+	return workspace
 }
 
 func (f *fixture) mode(workspace uuid.UUID, mode linkstore.Mode) {
@@ -99,26 +73,10 @@ func (f *fixture) mode(workspace uuid.UUID, mode linkstore.Mode) {
 	require.True(f.tb, known)
 }
 
-// run runs work until stop is called or the test ends.
-func (f *fixture) run(work func(context.Context) error) (stop func()) {
-	f.tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- work(ctx) }()
-	stop = func() {
-		cancel()
-		err := <-done
-		require.NoError(f.tb, err)
-		done <- nil
-	}
-	f.tb.Cleanup(stop)
-	return stop
-}
-
 // startLinker runs a linker.
 func (f *fixture) startLinker() (stop func()) {
 	f.tb.Helper()
-	return f.run(links.New(links.Deps{
+	return testenv.RunInBackground(f.tb, links.New(links.Deps{
 		Log: f.log, Graph: f.graph, Logger: testenv.Logger(), Interval: 10 * time.Millisecond,
 	}).Run)
 }
@@ -126,26 +84,7 @@ func (f *fixture) startLinker() (stop func()) {
 // do submits commands of a user one by one and waits until they are decided.
 func (f *fixture) do(workspace uuid.UUID, payloads ...graph.Payload) {
 	f.tb.Helper()
-	var last graphstore.CommandRef
-	for _, payload := range payloads {
-		r := &graphrecord.Request{
-			Workspace: workspace, Mode: graphrecord.Single, ID: uuid.New(), Actions: []graph.Action{{Payload: payload}},
-			Origin: graph.Origin{
-				Actor: workspace, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1",
-			},
-		}
-		value, err := graphrecord.EncodeRequest(r)
-		require.NoError(f.tb, err)
-		require.NoError(f.tb, f.log.ProduceCommand(context.Background(), kafka.Record{
-			Workspace: workspace, Value: value, RequestID: r.RequestID,
-		}))
-		last = graphstore.CommandRef{Workspace: workspace, ID: r.ID}
-	}
-	require.Eventually(f.tb, func() bool {
-		found, err := f.graph.CommandOutcomes(context.Background(), []graphstore.CommandRef{last})
-		require.NoError(f.tb, err)
-		return found[last] != nil
-	}, waitTimeout, 5*time.Millisecond)
+	consumertest.Do(f.tb, f.log, f.graph, workspace, workspace, payloads...)
 }
 
 // links waits until all nodes are compared and returns the links as "source -> target: text".

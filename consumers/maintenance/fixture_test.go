@@ -148,19 +148,13 @@ func (w *fixture) producePoints(workspace, source uuid.UUID, daysAgo ...int) {
 // consume stores all records of the log.
 func (w *fixture) consume() {
 	w.tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
 	c := points.New(points.Deps{
 		Log: w.log, Points: w.points, Registry: w.registry, Logger: w.logger,
 		Config: points.Config{
 			Group: w.group(), BatchRows: 1 << 20, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20,
 		},
 	})
-	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx) }()
-	defer func() {
-		cancel()
-		require.NoError(w.tb, <-done)
-	}()
+	defer testenv.RunInBackground(w.tb, c.Run)()
 	require.Eventually(w.tb, func() bool {
 		state, err := w.log.Observe(context.Background())
 		if err != nil {
@@ -200,19 +194,7 @@ func (w *fixture) newRunner(change ...func(*maintenance.Deps)) *maintenance.Runn
 // run runs a Runner until stop or the end of the test.
 func (w *fixture) run(u *maintenance.Runner) (stop func()) {
 	w.tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- u.Run(ctx) }()
-	stopped := false
-	stop = func() {
-		if !stopped {
-			stopped = true
-			cancel()
-			require.NoError(w.tb, <-done)
-		}
-	}
-	w.tb.Cleanup(stop)
-	return stop
+	return testenv.RunInBackground(w.tb, u.Run)
 }
 
 // execPostgres runs a statement in Postgres without its package.

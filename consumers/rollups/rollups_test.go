@@ -1,7 +1,6 @@
 package rollups_test
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"testing"
@@ -59,24 +58,7 @@ func (w *fixture) startWorker() *worker {
 		Metrics: started.registry,
 		Config:  rollups.Config{Quiet: 100 * time.Millisecond, LeaseFor: 20 * time.Second, DoubtFor: 200 * time.Millisecond},
 	})
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- r.Run(ctx) }()
-	stopped := false
-	started.stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		cancel()
-		select {
-		case err := <-done:
-			require.NoError(w.t, err)
-		case <-time.After(waitTimeout):
-			require.Fail(w.t, "the worker does not stop")
-		}
-	}
-	w.t.Cleanup(started.stop)
+	started.stop = testenv.RunInBackground(w.t, r.Run)
 	return started
 }
 

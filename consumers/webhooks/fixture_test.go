@@ -1,7 +1,6 @@
 package webhooks_test
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -92,15 +91,7 @@ func (f *fixture) run(change func(*webhooks.Deps)) (stop func()) {
 	if change != nil {
 		change(&deps)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- webhooks.New(deps).Run(ctx) }()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		require.NoError(f, <-done)
-	})
-	f.Cleanup(stop)
-	return stop
+	return testenv.RunInBackground(f, webhooks.New(deps).Run)
 }
 
 // message is a request that a receiver got.

@@ -1,7 +1,6 @@
 package webhooks_test
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -11,14 +10,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/webhooks"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/storage/kafka"
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/hooks"
-	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/consumertest"
 	"github.com/livegraph/livegraph/test/kafkatest"
 	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
@@ -27,57 +25,22 @@ import (
 // graphs is a fixture with a log and a consumer of commands.
 type graphs struct {
 	*fixture
-	log    *kafka.Client
-	prefix string
+	log *kafka.Client
 }
 
 func newGraphs(t *testing.T) *graphs {
 	t.Helper()
 	f := &graphs{fixture: newFixture(t)}
 	broker := kafkatest.NewKFake(t)
-	f.prefix = broker.Prefix
-	var err error
-	f.log, err = kafka.Open(t.Context(), kafka.Options{
-		Brokers: broker.Brokers(), Security: broker.Security(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20,
-		CommandsGroup: broker.Prefix + "commands", ProduceTimeout: time.Minute, Log: testenv.Logger(),
-	})
-	require.NoError(t, err)
-	t.Cleanup(f.log.Close)
-	limited, cancel := context.WithTimeout(t.Context(), waitTimeout)
-	defer cancel()
-	require.NoError(t, f.log.EnsureTopics(limited, kafka.TopicSettings{
-		Partitions: 1, CommandsPartitions: 1, Replication: -1, RetentionBytes: 1 << 30,
-	}))
-	replies, err := redis.Open(t.Context(), redis.Options{URL: testenv.Redis(t)})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = replies.Close() })
-	f.background(commands.New(commands.Deps{
-		Log: f.log, Graph: f.db.DB, Redis: replies, Logger: testenv.Logger(),
-		Config: commands.Config{Group: broker.Prefix + "commands", FetchBytes: 8 << 20},
-	}).Run)
+	f.log = consumertest.OpenLog(t, broker, f.db.DB, 1)
+	consumertest.RunCommands(t, broker, f.log, f.db.DB)
 	return f
-}
-
-// background runs work until stop is called or the test ends.
-func (f *graphs) background(work func(context.Context) error) (stop func()) {
-	f.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- work(ctx) }()
-	stop = func() {
-		cancel()
-		err := <-done
-		require.NoError(f, err)
-		done <- nil
-	}
-	f.Cleanup(stop)
-	return stop
 }
 
 // follow queues changes until stop is called or the test ends.
 func (f *graphs) follow() (stop func()) {
 	f.Helper()
-	return f.background(webhooks.NewFollower(webhooks.FollowerDeps{
+	return testenv.RunInBackground(f, webhooks.NewFollower(webhooks.FollowerDeps{
 		Store: f.db, Queue: webhooks.NewQueue(f.db, nil), Interval: 5 * time.Millisecond, Logger: testenv.Logger(),
 	}).Run)
 }
@@ -92,34 +55,18 @@ func (f *graphs) subscribe(name string, events []string, filters hooks.Filters) 
 	return w.ID
 }
 
-// do submits commands one by one and waits until they are decided.
+// do submits commands one by one and waits until each is decided.
 func (f *graphs) do(workspace uuid.UUID, payloads ...graph.Payload) {
 	f.Helper()
 	for _, payload := range payloads {
-		ref := f.submit(workspace, payload)
-		f.eventually(func() bool {
-			found, err := f.db.CommandOutcomes(f.Context(), []graphstore.CommandRef{ref})
-			require.NoError(f, err)
-			return found[ref] != nil
-		}, "the command is decided")
+		consumertest.Do(f, f.log, f.db.DB, workspace, workspace, payload)
 	}
 }
 
 // submit submits a command.
 func (f *graphs) submit(workspace uuid.UUID, payload graph.Payload) graphstore.CommandRef {
 	f.Helper()
-	r := &graphrecord.Request{
-		Workspace: workspace, Mode: graphrecord.Single, ID: uuid.New(), Actions: []graph.Action{{Payload: payload}},
-		Origin: graph.Origin{
-			Actor: workspace, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1",
-		},
-	}
-	value, err := graphrecord.EncodeRequest(r)
-	require.NoError(f, err)
-	require.NoError(f, f.log.ProduceCommand(f.Context(), kafka.Record{
-		Workspace: workspace, Value: value, RequestID: r.RequestID,
-	}))
-	return graphstore.CommandRef{Workspace: workspace, ID: r.ID}
+	return consumertest.Submit(f, f.log, consumertest.NewRequest(workspace, workspace, graphrecord.Single, payload))
 }
 
 // payload is the body of a delivery.

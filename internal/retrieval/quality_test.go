@@ -1,21 +1,16 @@
 package retrieval
 
 import (
-	"bufio"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 
-	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/runes"
@@ -24,67 +19,19 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
+	dataset "github.com/livegraph/livegraph/test/bench/retrieval"
 )
 
 // wiki is the retrieval dataset: passages that mention each other.
-type wiki struct {
-	titles, texts []string
-	questions     []question
-	mentions      [][2]int
-}
-
-type question struct {
-	Question string   `json:"question"`
-	Gold     []string `json:"gold"`
-}
-
-func readWiki(t testing.TB) *wiki {
-	t.Helper()
-	w := &wiki{}
-	readLines(t, "corpus.jsonl.gz", func(line []byte) {
-		var p struct {
-			Title string `json:"title"`
-			Text  string `json:"text"`
-		}
-		require.NoError(t, json.Unmarshal(line, &p))
-		w.titles, w.texts = append(w.titles, p.Title), append(w.texts, p.Text)
-	})
-	readLines(t, "questions.jsonl.gz", func(line []byte) {
-		var q question
-		require.NoError(t, json.Unmarshal(line, &q))
-		w.questions = append(w.questions, q)
-	})
-	readLines(t, "mentions.tsv.gz", func(line []byte) {
-		var m [2]int
-		_, err := fmt.Sscan(string(line), &m[0], &m[1])
-		require.NoError(t, err)
-		w.mentions = append(w.mentions, m)
-	})
-	return w
-}
-
-func readLines(t testing.TB, name string, each func(line []byte)) {
-	t.Helper()
-	f, err := os.Open("../../test/bench/retrieval/testdata/" + name)
-	require.NoError(t, err)
-	defer func() { _ = f.Close() }()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	s := bufio.NewScanner(z)
-	s.Buffer(nil, 1<<20)
-	for s.Scan() {
-		each(s.Bytes())
-	}
-	require.NoError(t, s.Err())
-}
+type wiki struct{ *dataset.Wiki }
 
 // recall returns the mean share of the gold titles among the first k answers, in percent.
 func (w *wiki) recall(k int, answers [][]int) float64 {
 	sum := 0.0
-	for i, q := range w.questions {
+	for i, q := range w.Questions {
 		found := map[string]bool{}
 		for _, p := range answers[i][:min(k, len(answers[i]))] {
-			found[w.titles[p]] = true
+			found[w.Passages[p].Title] = true
 		}
 		hit := 0
 		for _, title := range q.Gold {
@@ -94,7 +41,7 @@ func (w *wiki) recall(k int, answers [][]int) float64 {
 		}
 		sum += float64(hit) / float64(len(q.Gold))
 	}
-	return 100 * sum / float64(len(w.questions))
+	return 100 * sum / float64(len(w.Questions))
 }
 
 // bm25 is a simple text lane in memory.
@@ -199,8 +146,8 @@ type wikiLanes struct {
 
 func newWikiLanes(w *wiki, vectors []embed.Vector, embedder embed.Embedder) *wikiLanes {
 	l := &wikiLanes{wiki: w, text: newBM25(w.passages()), byName: map[string][]int{}, vectors: vectors, embedder: embedder}
-	for i, title := range w.titles {
-		name := strings.Join(plainTerms(title), " ")
+	for i, p := range w.Passages {
+		name := strings.Join(plainTerms(p.Title), " ")
 		l.byName[name] = append(l.byName[name], i)
 	}
 	return l
@@ -208,9 +155,9 @@ func newWikiLanes(w *wiki, vectors []embed.Vector, embedder embed.Embedder) *wik
 
 // passages returns the titles with their texts.
 func (w *wiki) passages() []string {
-	list := make([]string, len(w.titles))
-	for i := range list {
-		list[i] = w.titles[i] + "\n" + w.texts[i]
+	list := make([]string, len(w.Passages))
+	for i, p := range w.Passages {
+		list[i] = p.Title + "\n" + p.Text
 	}
 	return list
 }
@@ -286,10 +233,10 @@ func (l *wikiLanes) Nearest(
 // graph returns the dataset as the graph of a workspace.
 func (w *wiki) graph() *memory {
 	m := newMemory()
-	for i := range w.titles {
-		m.node(graph.Node{ID: wikiID(i), Name: w.titles[i], EntityType: graph.Concept, Description: &w.texts[i]})
+	for i, p := range w.Passages {
+		m.node(graph.Node{ID: wikiID(i), Name: p.Title, EntityType: graph.Concept, Description: &p.Text})
 	}
-	for i, mention := range w.mentions {
+	for i, mention := range w.Mentions {
 		m.edge(graph.Edge{
 			ID: wikiID(i), SourceID: wikiID(mention[0]), TargetID: wikiID(mention[1]), RelationType: "mentions",
 		})
@@ -299,7 +246,7 @@ func (w *wiki) graph() *memory {
 
 // ask searches for each question, and returns the passages found.
 func (w *wiki) ask(t testing.TB, search func(question string) (Result, error)) (answers [][]int) {
-	for _, q := range w.questions {
+	for _, q := range w.Questions {
 		r, err := search(q.Question)
 		require.NoError(t, err)
 		var found []int
@@ -334,7 +281,7 @@ func (w *wiki) measure(t testing.TB, lanes *wikiLanes) (f figures) {
 }
 
 func TestPassagesThatNoWordNamesAreFoundByWhatTheyAreLinkedTo(t *testing.T) {
-	w := readWiki(t)
+	w := &wiki{dataset.Read(t)}
 	static := embed.NewStatic()
 	vectors, err := static.Embed(t.Context(), w.passages())
 	require.NoError(t, err)

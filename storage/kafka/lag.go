@@ -3,12 +3,9 @@ package kafka
 import (
 	"slices"
 	"time"
-)
 
-// maxMarks is the maximum number of marks of a partition. When there are more, every second mark is
-// removed and new marks are added half as often, so that the relative precision is the same for long
-// and short outages.
-const maxMarks = 128
+	"github.com/livegraph/livegraph/storage/kafka/marklist"
+)
 
 // lagAges computes lag in time without reading records. It stores when each end offset of a
 // partition was first observed: the oldest uncommitted record was produced no later than that.
@@ -50,19 +47,11 @@ func (m *marks) observe(s PartitionState, at time.Time) {
 	case n == 0, m.list[n-1].end < s.End && at.Sub(m.list[n-1].at) >= m.minInterval:
 		m.list = append(m.list, mark{end: s.End, at: at})
 	}
-	if len(m.list) > maxMarks {
-		m.thin()
+	var thinned bool
+	if m.list, thinned = marklist.Limit(m.list); thinned { // the oldest mark, which determines the lag, is kept
+		n = len(m.list)
+		m.minInterval = m.list[n-1].at.Sub(m.list[0].at) / time.Duration(n-1) // half as many marks from now on
 	}
-}
-
-// thin removes every second mark. It keeps the oldest, which determines the lag.
-func (m *marks) thin() {
-	kept := m.list[:0]
-	for i := 0; i < len(m.list); i += 2 {
-		kept = append(kept, m.list[i])
-	}
-	m.list = kept
-	m.minInterval = kept[len(kept)-1].at.Sub(kept[0].at) / time.Duration(len(kept)-1)
 }
 
 // age returns the lag of a partition in time.

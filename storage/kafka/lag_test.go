@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/storage/kafka/marklist"
 )
 
 func TestLagInSecondsIsTheAgeOfTheOldestRecordThatIsNotCommitted(t *testing.T) {
@@ -32,7 +34,7 @@ func TestLagInSecondsIsBoundedInMemoryAndRightInALongOutage(t *testing.T) {
 	const seconds = 100_000
 	for i := range seconds {
 		l.observe([]PartitionState{{End: int64(i+1) * 10, Committed: 0}}, began.Add(time.Duration(i)*time.Second))
-		require.LessOrEqual(t, len(l.partitions[0].list), maxMarks)
+		require.LessOrEqual(t, len(l.partitions[0].list), marklist.Max)
 	}
 	now := began.Add(seconds * time.Second)
 	require.Equal(t, seconds*time.Second, l.age(0, now))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/livegraph/livegraph/test/bench/record"
+	dataset "github.com/livegraph/livegraph/test/bench/retrieval"
 	"github.com/livegraph/livegraph/test/harness"
 )
 
@@ -15,7 +16,7 @@ import (
 // until they are indexed and linked, and asks the questions.
 func BenchmarkDocuments(b *testing.B) {
 	r := record.New(b)
-	w := readWiki(b)
+	w := dataset.Read(b)
 	for _, model := range []string{"static", "minilm"} {
 		b.Run(model, func(b *testing.B) {
 			t := &target{Server: harness.New(b, binary, "--log-level", "warn"), b: b}
@@ -26,7 +27,7 @@ func BenchmarkDocuments(b *testing.B) {
 			r.Engines(t.engines())
 			began := time.Now()
 			t.loadDocuments(w)
-			r.Logf("%s: %d documents were written in %s", model, len(w.passages), time.Since(began).Round(time.Second))
+			r.Logf("%s: %d documents were written in %s", model, len(w.Passages), time.Since(began).Round(time.Second))
 			r.Add(model+"/load", "s", time.Since(began).Seconds())
 			t.indexed(r)
 			r.Logf("%s: indexed and linked after %s", model, time.Since(began).Round(time.Second))
@@ -41,10 +42,10 @@ func BenchmarkDocuments(b *testing.B) {
 }
 
 // loadDocuments creates a document per passage.
-func (t *target) loadDocuments(w *wiki) {
+func (t *target) loadDocuments(w *dataset.Wiki) {
 	t.b.Helper()
 	var list []map[string]any
-	for i, p := range w.passages {
+	for i, p := range w.Passages {
 		list = append(list, map[string]any{"externalId": fmt.Sprint(i), "title": p.Title, "text": p.Text})
 	}
 	for part := range slices.Chunk(list, 500) {

@@ -1,13 +1,9 @@
 package bench
 
 import (
-	"bufio"
-	"compress/gzip"
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/test/bench/record"
+	dataset "github.com/livegraph/livegraph/test/bench/retrieval"
 	"github.com/livegraph/livegraph/test/harness"
 	"github.com/livegraph/livegraph/test/paraphrases"
 )
@@ -32,24 +29,11 @@ const (
 	pageWords       = 90
 )
 
-// wiki is the data set 2WikiMultihopQA: passages that mention each other, and questions that need
-// several of them. See test/bench/retrieval/testdata/README.md.
-type wiki struct {
-	passages  []passage
-	mentions  [][2]int
-	questions []struct {
-		Question string
-		Gold     []string // titles
-	}
-}
-
-type passage struct{ Title, Text string }
-
 // BenchmarkRetrieval loads the data set through the API, asks its questions with each lane and with
 // all of them, and measures the time until a written node is found.
 func BenchmarkRetrieval(b *testing.B) {
 	r := record.New(b)
-	w := readWiki(b)
+	w := dataset.Read(b)
 	for _, model := range []string{"static", "minilm"} {
 		t := &target{Server: harness.New(b, binary, "--log-level", "warn"), b: b}
 		if model == "minilm" {
@@ -57,7 +41,7 @@ func BenchmarkRetrieval(b *testing.B) {
 		}
 		t.Start()
 		r.Engines(t.engines())
-		r.Logf("%s: loading %d passages", model, len(w.passages))
+		r.Logf("%s: loading %d passages", model, len(w.Passages))
 		began := time.Now()
 		t.loadWiki(w)
 		t.indexed(r)
@@ -92,41 +76,6 @@ const (
 	hybridPath = "/api/rag/hybrid-search"
 )
 
-func readWiki(b *testing.B) *wiki {
-	b.Helper()
-	w := &wiki{}
-	eachLine(b, "corpus.jsonl.gz", func(line []byte) error {
-		w.passages = append(w.passages, passage{})
-		return json.Unmarshal(line, &w.passages[len(w.passages)-1])
-	})
-	eachLine(b, "mentions.tsv.gz", func(line []byte) error {
-		var m [2]int
-		_, err := fmt.Sscan(string(line), &m[0], &m[1])
-		w.mentions = append(w.mentions, m)
-		return err
-	})
-	eachLine(b, "questions.jsonl.gz", func(line []byte) error {
-		w.questions = slices.Grow(w.questions, 1)[:len(w.questions)+1]
-		return json.Unmarshal(line, &w.questions[len(w.questions)-1])
-	})
-	return w
-}
-
-func eachLine(b *testing.B, name string, each func([]byte) error) {
-	b.Helper()
-	file, err := os.Open("retrieval/testdata/" + name)
-	require.NoError(b, err)
-	defer func() { _ = file.Close() }()
-	plain, err := gzip.NewReader(file)
-	require.NoError(b, err)
-	lines := bufio.NewScanner(plain)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		require.NoError(b, each(lines.Bytes()))
-	}
-	require.NoError(b, lines.Err())
-}
-
 // command is a command of a batch.
 type command struct {
 	Type    string         `json:"type"`
@@ -140,15 +89,15 @@ func createNode(id uuid.UUID, name, description string) command {
 }
 
 // loadWiki creates a node per passage and an edge per mention.
-func (t *target) loadWiki(w *wiki) {
+func (t *target) loadWiki(w *dataset.Wiki) {
 	t.b.Helper()
-	ids := make([]uuid.UUID, len(w.passages))
+	ids := make([]uuid.UUID, len(w.Passages))
 	var commands []command
-	for i, p := range w.passages {
+	for i, p := range w.Passages {
 		ids[i] = uuid.New()
 		commands = append(commands, createNode(ids[i], p.Title, p.Text))
 	}
-	for _, m := range w.mentions {
+	for _, m := range w.Mentions {
 		commands = append(commands, command{"CREATE_EDGE", map[string]any{
 			"sourceId": ids[m[0]], "targetId": ids[m[1]], "relationType": "mentions",
 		}})
@@ -207,13 +156,13 @@ func (t *target) search(path, query, more string) (names []string, took time.Dur
 }
 
 // measureQuestions asks all questions. The first round is not timed.
-func (t *target) measureQuestions(r *record.Recorder, w *wiki, name, path, more string) {
+func (t *target) measureQuestions(r *record.Recorder, w *dataset.Wiki, name, path, more string) {
 	t.b.Helper()
 	var times []float64
 	var two, five float64
 	for round := range retrievalRounds + 1 {
-		for i := range w.questions {
-			q := &w.questions[i]
+		for i := range w.Questions {
+			q := &w.Questions[i]
 			found, took := t.search(path, q.Question, more)
 			if round == 0 {
 				two, five = two+recall(found, q.Gold, 2), five+recall(found, q.Gold, 5)
@@ -223,10 +172,10 @@ func (t *target) measureQuestions(r *record.Recorder, w *wiki, name, path, more 
 		}
 	}
 	slices.Sort(times)
-	r.Logf("%s: R@2 %.1f, R@5 %.1f, p50 %.1f ms, p95 %.1f ms", name, 100*two/float64(len(w.questions)),
-		100*five/float64(len(w.questions)), times[len(times)/2], times[len(times)*95/100])
-	r.Add(name+"/R@2", "%", 100*two/float64(len(w.questions)))
-	r.Add(name+"/R@5", "%", 100*five/float64(len(w.questions)))
+	r.Logf("%s: R@2 %.1f, R@5 %.1f, p50 %.1f ms, p95 %.1f ms", name, 100*two/float64(len(w.Questions)),
+		100*five/float64(len(w.Questions)), times[len(times)/2], times[len(times)*95/100])
+	r.Add(name+"/R@2", "%", 100*two/float64(len(w.Questions)))
+	r.Add(name+"/R@5", "%", 100*five/float64(len(w.Questions)))
 	addTimes(r, name, times)
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/embedded/engine"
 	"github.com/livegraph/livegraph/test/bench/record"
+	dataset "github.com/livegraph/livegraph/test/bench/retrieval"
 	"github.com/livegraph/livegraph/test/engines/milvusstandalone"
 	"github.com/livegraph/livegraph/test/harness"
 )
@@ -31,7 +32,7 @@ const (
 // of the edges lead to the first hundredth of the nodes, the others to any node.
 func BenchmarkRetrievalLarge(b *testing.B) {
 	r := record.New(b)
-	w := readWiki(b)
+	w := dataset.Read(b)
 	dir := b.TempDir()
 	milvus, err := milvusstandalone.Start(b.Context(), engine.Options{Dir: dir})
 	require.NoError(b, err)
@@ -97,7 +98,7 @@ func machineTime(b *testing.B) (busy, all int64) {
 }
 
 // loadLarge creates the large graph.
-func (t *target) loadLarge(r *record.Recorder, w *wiki) {
+func (t *target) loadLarge(r *record.Recorder, w *dataset.Wiki) {
 	t.b.Helper()
 	random := rand.New(rand.NewPCG(1, largeNodes))
 	ids := make([]uuid.UUID, largeNodes)
@@ -137,10 +138,10 @@ func (t *target) loadLarge(r *record.Recorder, w *wiki) {
 }
 
 // someWords returns word sequences from random passages.
-func someWords(random *rand.Rand, w *wiki, count int) string {
+func someWords(random *rand.Rand, w *dataset.Wiki, count int) string {
 	var text []string
 	for len(text) < count {
-		words := strings.Fields(w.passages[random.IntN(len(w.passages))].Text)
+		words := strings.Fields(w.Passages[random.IntN(len(w.Passages))].Text)
 		from := random.IntN(len(words))
 		text = append(text, words[from:min(from+count/2, len(words))]...)
 	}
@@ -148,11 +149,11 @@ func someWords(random *rand.Rand, w *wiki, count int) string {
 }
 
 // askQuestions asks all questions, with an untimed first round, and returns the latencies in ms.
-func (t *target) askQuestions(w *wiki, path, more string) (times []float64) {
+func (t *target) askQuestions(w *dataset.Wiki, path, more string) (times []float64) {
 	t.b.Helper()
 	for round := range retrievalRounds + 1 {
-		for i := range w.questions {
-			if _, took := t.search(path, w.questions[i].Question, more); round > 0 {
+		for i := range w.Questions {
+			if _, took := t.search(path, w.Questions[i].Question, more); round > 0 {
 				times = append(times, took.Seconds()*1000)
 			}
 		}

@@ -117,7 +117,13 @@ func oddTrailers(s *contract.Server) map[string]onTheWire {
 func TestTrailersAreNoHeaders(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)
-	for name, c := range oddTrailers(s) {
+	checkOnTheWire(t, s, oddTrailers(s))
+}
+
+// checkOnTheWire sends each request, checks the status of its response, and that the server answers the next request.
+func checkOnTheWire(t *testing.T, s *contract.Server, requests map[string]onTheWire) {
+	t.Helper()
+	for name, c := range requests {
 		t.Run(name, func(t *testing.T) {
 			w := dial(t, s)
 			go func() { _, _ = io.WriteString(w.conn, c.request(w)) }() // the server may stop reading early
@@ -220,19 +226,5 @@ func oddRequestLines() map[string]onTheWire {
 
 func TestOddRequestLinesAndUpgrades(t *testing.T) {
 	t.Parallel()
-	s := contract.Start(t, testRoutes)
-	for name, c := range oddRequestLines() {
-		t.Run(name, func(t *testing.T) {
-			w := dial(t, s)
-			go func() { _, _ = io.WriteString(w.conn, c.request(w)) }() // the server may stop reading early
-			status, _, response := w.receive()
-			require.Equal(t, c.status, status)
-			if response.Close {
-				w = dial(t, s)
-			}
-			w.send(w.head("GET", "/api/me") + "\r\n")
-			status, _, _ = w.receive()
-			require.Equal(t, 200, status)
-		})
-	}
+	checkOnTheWire(t, contract.Start(t, testRoutes), oddRequestLines())
 }

@@ -134,6 +134,22 @@ func StoppableApacheKafka(t testing.TB, configure ...func(*apachekafka.Options))
 // serial makes names unique within the binary.
 var serial atomic.Int64
 
+// requireApache returns the jars of Apache Kafka. If they cannot be installed, it skips the
+// test and reports it as not run; with CI=true it fails the test.
+func requireApache(t testing.TB) *jars.Installation {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs Apache Kafka")
+	}
+	testenv.RequireFull(t)
+	installed, err := apachePackages()
+	if err != nil {
+		testenv.SkipMissing(t, fmt.Sprintf("the tests of %s on Apache Kafka (%v); they run on kfake only",
+			testenv.BinaryName(), err))
+	}
+	return installed
+}
+
 // apachePackages installs the jars once. It returns an error if they cannot be installed or run.
 var apachePackages = sync.OnceValues(func() (*jars.Installation, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), testenv.StartTimeout)

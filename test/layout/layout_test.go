@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,11 +64,20 @@ func (l layers) find(pkg string) (layer int, folder string, ok bool) {
 // module's name. It does not contain imports of tests.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
+	graph, err := listImports()
+	require.NoError(t, err)
+	return graph
+}
+
+// listImports runs go list, which takes seconds, once.
+var listImports = sync.OnceValues(func() (map[string][]string, error) {
 	list := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
 	list.Dir = repoRoot
 	list.Stderr = os.Stderr
 	output, err := list.Output()
-	require.NoError(t, err)
+	if err != nil {
+		return nil, err
+	}
 	graph := map[string][]string{}
 	for line := range strings.Lines(string(output)) {
 		fields := strings.Fields(line)
@@ -82,8 +92,8 @@ func imports(t *testing.T) map[string][]string {
 			}
 		}
 	}
-	return graph
-}
+	return graph, nil
+})
 
 // violations returns the imports that are not from a lower layer, and packages without a layer.
 func violations(l layers, graph map[string][]string) (problems []string) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -13,20 +14,25 @@ import (
 // not run are appended, so that a caller of many test binaries can print them at the end.
 const notRunFile = "LIVEGRAPH_TEST_NOT_RUN"
 
-// SkipMissing skips a test for which the machine lacks a requirement, and reports it as not run;
-// with CI=true it fails the test. what names the tests and, in brackets, the requirement.
+// reported contains what was reported as not run.
+var reported sync.Map
+
+// SkipMissing skips a test for which the machine lacks a requirement, and reports once that it is not
+// run; with CI=true it fails the test. what names the tests and, in brackets, the requirement.
 func SkipMissing(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
 		t.Fatalf("testenv: not run: %s", what)
 	}
-	ReportNotRun("NOT RUN: " + what + "\n")
+	if _, again := reported.LoadOrStore(what, true); !again {
+		reportNotRun("NOT RUN: " + what + "\n")
+	}
 	t.Skipf("not run: %s", what)
 }
 
-// ReportNotRun reports tests that did not run. `go test` does not show the output of a package
+// reportNotRun reports tests that did not run. `go test` does not show the output of a package
 // that passes, so the report is also written to the standard error of the go command.
-func ReportNotRun(line string) {
+func reportNotRun(line string) {
 	_, _ = io.WriteString(os.Stderr, line)
 	if parent, err := openParentStderr(); err == nil {
 		_, _ = io.WriteString(parent, line)

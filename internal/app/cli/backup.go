@@ -15,10 +15,10 @@ import (
 	"github.com/livegraph/livegraph/internal/app/stores"
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/embedded/engine"
+	"github.com/livegraph/livegraph/internal/platform/bytesize"
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/platform/runfile"
 	"github.com/livegraph/livegraph/internal/services/backup"
-	"github.com/livegraph/livegraph/internal/services/doctor"
 	"github.com/livegraph/livegraph/storage/kafka"
 	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 )
@@ -63,7 +63,7 @@ func (c *BackupCmd) Run(ctx context.Context, out *output.Writer, version buildVe
 		return output.JSON(out, manifest)
 	}
 	_, err = fmt.Fprintf(out, "%s: %s in %s. It contains everything acknowledged before %s; the graph is as of %s\n",
-		c.To, doctor.Size(manifest.Bytes()), manifest.FinishedAt.Sub(manifest.StartedAt).Round(10*time.Millisecond),
+		c.To, bytesize.Format(manifest.Bytes()), manifest.FinishedAt.Sub(manifest.StartedAt).Round(10*time.Millisecond),
 		manifest.StartedAt.Format(time.RFC3339), manifest.GraphAt.Format(time.RFC3339))
 	return err
 }
@@ -113,7 +113,7 @@ func (c *RestoreCmd) Run(ctx context.Context, out *output.Writer) error {
 		return output.JSON(out, manifest)
 	case c.Check:
 		_, err = fmt.Fprintf(out, "the backup is good: taken %s by Livegraph %s, %d files, %s\n",
-			manifest.StartedAt.Format(time.RFC3339), manifest.Version, len(manifest.Files), doctor.Size(manifest.Bytes()))
+			manifest.StartedAt.Format(time.RFC3339), manifest.Version, len(manifest.Files), bytesize.Format(manifest.Bytes()))
 	default:
 		_, err = fmt.Fprintf(
 			out, "restored: the graph, keys and sources as of %s. Keys revoked since then are valid again: revoke them\n",
@@ -246,9 +246,9 @@ func (p *backupProgress) show(state backup.Progress) {
 	if state.Rows > 0 {
 		text += fmt.Sprintf(", %d rows", state.Rows)
 	}
-	text += ", " + doctor.Size(state.Bytes)
+	text += ", " + bytesize.Format(state.Bytes)
 	if state.Total > 0 {
-		text += fmt.Sprintf(" of %s (%d %%)", doctor.Size(state.Total), 100*state.Bytes/state.Total)
+		text += fmt.Sprintf(" of %s (%d %%)", bytesize.Format(state.Total), 100*state.Bytes/state.Total)
 	}
 	p.line.Show(text, false)
 	if p.line.Terminal {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/app/cli/target"
 	"github.com/livegraph/livegraph/internal/app/output"
+	"github.com/livegraph/livegraph/internal/platform/bytesize"
 	"github.com/livegraph/livegraph/internal/platform/runfile"
 	"github.com/livegraph/livegraph/internal/services/doctor"
 )
@@ -79,7 +80,7 @@ func printFindings(w io.Writer, results []doctor.Result) error {
 			facts = append(facts, fmt.Sprintf("%.2f ms", r.LatencyMS))
 		}
 		if r.DiskBytes != nil {
-			facts = append(facts, doctor.Size(*r.DiskBytes)+" on disk")
+			facts = append(facts, bytesize.Format(*r.DiskBytes)+" on disk")
 		}
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.Status, r.Name, r.Version, strings.Join(facts, ", "))
 		if r.Address != "" {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/app/cli/target"
 	"github.com/livegraph/livegraph/internal/app/output"
-	"github.com/livegraph/livegraph/internal/services/doctor"
+	"github.com/livegraph/livegraph/internal/platform/bytesize"
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 )
 
@@ -58,7 +58,7 @@ func topicRows(t *pipelineadmin.Topic) [][]string {
 	for i, p := range t.Partitions {
 		row := []string{
 			"", strconv.Itoa(int(p.Partition)), strconv.FormatInt(p.Begin, 10), strconv.FormatInt(p.End, 10),
-			strconv.FormatInt(p.End-p.Begin, 10), doctor.Size(p.Bytes), "", "-", "-",
+			strconv.FormatInt(p.End-p.Begin, 10), bytesize.Format(p.Bytes), "", "-", "-",
 		}
 		// The row of a partition includes the only reader's offset and lag.
 		if len(t.Readers) == 1 {
@@ -95,9 +95,9 @@ func groupNames(t *pipelineadmin.Topic) string {
 func sizeAndRetention(t pipelineadmin.Topic) string {
 	kept := "unlimited"
 	if t.RetentionBytes >= 0 {
-		kept = doctor.Size(t.RetentionBytes) + " a partition"
+		kept = bytesize.Format(t.RetentionBytes) + " a partition"
 	}
-	return doctor.Size(t.Bytes) + " (kept: " + kept + ")"
+	return bytesize.Format(t.Bytes) + " (kept: " + kept + ")"
 }
 
 func countOrNone(n *int64) string {

@@ -22,7 +22,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/app/client"
 	"github.com/livegraph/livegraph/internal/app/output"
-	"github.com/livegraph/livegraph/internal/services/doctor"
+	"github.com/livegraph/livegraph/internal/platform/bytesize"
 )
 
 const (
@@ -177,7 +177,7 @@ func quantity(n float64, unit string) string {
 	case "percent":
 		return fmt.Sprintf("%.1f %%", n)
 	case "bytes", "bytes/s":
-		return doctor.Size(int64(n)) + strings.TrimPrefix(unit, "bytes")
+		return bytesize.Format(int64(n)) + strings.TrimPrefix(unit, "bytes")
 	}
 	return fmt.Sprintf("%.2f", n)
 }

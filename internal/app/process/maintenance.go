@@ -20,7 +20,7 @@ func (b *builder) addMaintenance() error {
 		Stores: []maintenance.Store{
 			{Name: "clickhouse", Eraser: b.ClickHouse, Forget: b.ClickHouse.ForgetWorkspace},
 			{Name: "redis", Eraser: redisEraser{b.Redis, b.Config}},
-			{Name: "milvus", Eraser: embeddings.Eraser{Graph: b.Postgres, Vectors: b.Milvus}},
+			{Name: "milvus", Eraser: embeddings.Eraser{Texts: b.Postgres.Texts, Vectors: b.Milvus}},
 			{Name: "postgres", Eraser: b.Postgres}, // last: its rows show which work is not done
 		},
 		Config: maintenance.Config{

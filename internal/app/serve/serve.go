@@ -129,7 +129,7 @@ func (c *Options) serveOn(
 	var first firstrun.Record
 	created := false
 	if c.Has("api") { // the file with the only copy of the key belongs to the API process
-		if first, created, err = firstrun.Ensure(ctx, p.Postgres, c.DataDir, addr.url); err != nil {
+		if first, created, err = firstrun.Ensure(ctx, p.Postgres.Access, c.DataDir, addr.url); err != nil {
 			return err
 		}
 	}

@@ -109,7 +109,9 @@ func (c *Cache[K, V]) Len() (n int) {
 	return n
 }
 
-// full reports whether a generation must be evicted before an entry is added.
+// full reports whether a generation must be evicted before an entry is added. There are two rules. Without MinAge, a
+// generation is half of a shard: one of a whole shard would be evicted with the entry that follows it. With MinAge, the
+// generations together are a shard: one of half a shard would refuse entries, until MinAge, while the rest is empty.
 func (c *Cache[K, V]) full(s *shard[K, V]) bool {
 	if c.minAge == 0 {
 		return s.size >= c.limit/2

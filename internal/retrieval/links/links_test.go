@@ -1,11 +1,7 @@
 package links_test
 
 import (
-	"bufio"
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,42 +11,21 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
 	"github.com/livegraph/livegraph/internal/retrieval/links"
+	dataset "github.com/livegraph/livegraph/test/bench/retrieval"
 )
 
 // TestMentionsOf2Wiki compares the mentions with the edges that come with the data set. Those were made
 // by the longest match of titles, too.
 func TestMentionsOf2Wiki(t *testing.T) {
 	t.Parallel()
-	const dir = "../../../test/bench/retrieval/testdata/"
-	lines := func(name string, each func([]byte)) {
-		file, err := os.Open(dir + name)
-		require.NoError(t, err)
-		defer func() { _ = file.Close() }()
-		plain, err := gzip.NewReader(file)
-		require.NoError(t, err)
-		scanner := bufio.NewScanner(plain)
-		scanner.Buffer(nil, 1<<20)
-		for scanner.Scan() {
-			each(scanner.Bytes())
-		}
-	}
-	type passage struct{ Title, Text string }
-	var passages []passage
-	lines("corpus.jsonl.gz", func(line []byte) {
-		var p passage
-		require.NoError(t, json.Unmarshal(line, &p))
-		passages = append(passages, p)
-	})
+	data := dataset.Read(t)
 	want := map[[2]int]bool{}
-	lines("mentions.tsv.gz", func(line []byte) {
-		var m [2]int
-		_, err := fmt.Sscan(string(line), &m[0], &m[1])
-		require.NoError(t, err)
+	for _, m := range data.Mentions {
 		want[m] = true
-	})
+	}
 	owners := map[string][]links.Owner{}
 	index := map[uuid.UUID]int{}
-	for i, p := range passages {
+	for i, p := range data.Passages {
 		n := graph.Node{ID: uuid.NewSHA1(uuid.Nil, []byte(fmt.Sprint(i))), Name: p.Title}
 		index[n.ID] = i
 		for _, name := range links.NamesOf(&n) {
@@ -58,7 +33,7 @@ func TestMentionsOf2Wiki(t *testing.T) {
 		}
 	}
 	found, given := 0, 0
-	for i, p := range passages {
+	for i, p := range data.Passages {
 		spans := lexical.Spans(p.Text)
 		for _, m := range links.Mentions(p.Text, spans, owners, links.NamesOf(&graph.Node{Name: p.Title})) {
 			found++

@@ -9,6 +9,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
+	"github.com/livegraph/livegraph/internal/platform/bytesize"
 	store "github.com/livegraph/livegraph/storage/clickhouse"
 )
 
@@ -79,7 +80,7 @@ func (r *Result) readClickHouse(ctx context.Context, conn driver.Conn) (err erro
 	}
 	if total > 0 && float64(free) < minFreeDiskShare*float64(total) {
 		r.warn(
-			fmt.Sprintf("%s of %s free on its disk", Size(int64(free)), Size(int64(total))),
+			fmt.Sprintf("%s of %s free on its disk", bytesize.Format(int64(free)), bytesize.Format(int64(total))),
 			"free disk space, or shorten the retention of points",
 		)
 	}

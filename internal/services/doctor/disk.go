@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/livegraph/livegraph/internal/platform/bytesize"
 )
 
 // minFreeDiskBytes is the free space below which to warn, independently of the size of
@@ -31,7 +33,7 @@ func checkDisk(_ context.Context, t Target) []Result {
 	if used, err := dirSize(t.DataDir); err == nil {
 		r.DiskBytes = &used
 	}
-	r.Detail = fmt.Sprintf("%s of %s free", Size(free), Size(total))
+	r.Detail = fmt.Sprintf("%s of %s free", bytesize.Format(free), bytesize.Format(total))
 	if free < minFreeDiskBytes || float64(free) < minFreeDiskShare*float64(total) {
 		r.warn("that is too little", "free disk space, or move the data directory: engines stop when the disk is full")
 	}
@@ -69,20 +71,4 @@ func checkFirstRun(_ context.Context, t Target) []Result {
 			Advice: "put the key where you keep secrets, change the password in the admin UI, then delete the file",
 		},
 	}
-}
-
-// Size formats a number of bytes with a binary unit, such as 1.5 GiB.
-func Size(bytes int64) string {
-	const unit = 1024
-	value, name := float64(bytes), "B"
-	for _, next := range []string{"KiB", "MiB", "GiB", "TiB", "PiB"} {
-		if value < unit {
-			break
-		}
-		value, name = value/unit, next
-	}
-	if name == "B" {
-		return fmt.Sprintf("%d B", bytes)
-	}
-	return fmt.Sprintf("%.1f %s", value, name)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/livegraph/livegraph/internal/platform/bytesize"
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -145,7 +146,7 @@ func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kad
 	}
 	partitions := int64(len(topic.Partitions))
 	r.DiskBytes = &bytes
-	r.Detail = fmt.Sprintf("%d partitions hold %s", partitions, Size(bytes))
+	r.Detail = fmt.Sprintf("%d partitions hold %s", partitions, bytesize.Format(bytes))
 	records, behind, err := groupLag(ctx, admin, t.PointsGroup, t.PointsTopic)
 	if err == nil {
 		r.Detail += fmt.Sprintf("; the consumer is %d records behind", behind)

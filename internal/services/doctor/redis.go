@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/livegraph/livegraph/internal/platform/bytesize"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/internal/platform/redisurl"
@@ -60,7 +61,7 @@ func (r *Result) readRedis(primaries []redis.Primary) {
 			r.DiskBytes = &disk
 		}
 	}
-	r.Detail = Size(memory) + " in memory"
+	r.Detail = bytesize.Format(memory) + " in memory"
 	if primaries[0].Address != "" {
 		r.Detail = plural.CountOf(len(primaries), "primary", "primaries") + " of a Cluster, " + r.Detail
 	}

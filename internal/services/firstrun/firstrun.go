@@ -22,7 +22,6 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/durable"
 	"github.com/livegraph/livegraph/internal/platform/password"
 	"github.com/livegraph/livegraph/storage/postgres/access"
-	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 const (
@@ -51,7 +50,7 @@ func Read(dataDir string) (Record, error) { return read(Path(dataDir)) }
 // Ensure sets up the installation unless that is done already. created is true for
 // the one call that did it, among all processes; its record is to be shown to the
 // user. url is the base URL of the API; if it has changed, Ensure updates the file.
-func Ensure(ctx context.Context, db *stores.DB, dataDir, url string) (record Record, created bool, err error) {
+func Ensure(ctx context.Context, db *access.Store, dataDir, url string) (record Record, created bool, err error) {
 	if err := finish(ctx, db, dataDir); err != nil {
 		return Record{}, false, err
 	}
@@ -70,7 +69,7 @@ func Ensure(ctx context.Context, db *stores.DB, dataDir, url string) (record Rec
 }
 
 // setUp sets up the installation. It returns the zero Record if another process has done it.
-func setUp(ctx context.Context, db *stores.DB, dataDir, url string) (Record, error) {
+func setUp(ctx context.Context, db *access.Store, dataDir, url string) (Record, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return Record{}, fmt.Errorf("creating a workspace id: %w", err)
@@ -102,7 +101,7 @@ func setUp(ctx context.Context, db *stores.DB, dataDir, url string) (Record, err
 
 // finish completes a set-up that a crash interrupted. It renames a pending file whose
 // key exists, and removes any other, whose set-up was not committed.
-func finish(ctx context.Context, db *stores.DB, dataDir string) error {
+func finish(ctx context.Context, db *access.Store, dataDir string) error {
 	pending := filepath.Join(dataDir, pendingName)
 	record, err := read(pending)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,19 +12,20 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/services/firstrun"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const url = "http://127.0.0.1:8080"
 
-func open(t *testing.T) *stores.DB {
+func open(t *testing.T) *access.Store {
 	t.Helper()
 	db, err := stores.Open(t.Context(), testenv.Postgres(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
-	return db
+	return db.Access
 }
 
 func TestTheFirstStartSetsUpAndTheNextDoesNot(t *testing.T) {

@@ -2,8 +2,8 @@ package promstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -61,40 +61,22 @@ func (q *querier) Select(
 	return newSeriesSet(list)
 }
 
-// LabelValues returns the values of a label of the series that match all matchers.
+// errNoLists is returned instead of lists of labels: neither the engine nor the rules read them, and
+// the API lists labels by Query.Series.
+var errNoLists = errors.New("promstore: labels are listed by Query.Series")
+
+// LabelValues implements storage.Querier. It returns an error.
 func (q *querier) LabelValues(
-	ctx context.Context, name string, _ *storage.LabelHints, matchers ...*labels.Matcher,
+	context.Context, string, *storage.LabelHints, ...*labels.Matcher,
 ) ([]string, annotations.Annotations, error) {
-	found := map[string]bool{}
-	err := q.Series(ctx, matchers, func(ls labels.Labels) bool {
-		if value := ls.Get(name); value != "" {
-			found[value] = true
-		}
-		return len(found) <= q.store.MaxSeries
-	})
-	return q.sorted(found, err)
+	return nil, nil, errNoLists
 }
 
-// LabelNames returns the names of the labels of the series that match all matchers.
+// LabelNames implements storage.Querier. It returns an error.
 func (q *querier) LabelNames(
-	ctx context.Context, _ *storage.LabelHints, matchers ...*labels.Matcher,
+	context.Context, *storage.LabelHints, ...*labels.Matcher,
 ) ([]string, annotations.Annotations, error) {
-	found := map[string]bool{}
-	err := q.Series(ctx, matchers, func(ls labels.Labels) bool {
-		ls.Range(func(l labels.Label) { found[l.Name] = true })
-		return len(found) <= q.store.MaxSeries
-	})
-	return q.sorted(found, err)
-}
-
-func (q *querier) sorted(found map[string]bool, err error) ([]string, annotations.Annotations, error) {
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(found) > q.store.MaxSeries {
-		return nil, nil, tooManySeries(q.store.MaxSeries)
-	}
-	return slices.Sorted(maps.Keys(found)), nil, nil
+	return nil, nil, errNoLists
 }
 
 // selectSeries returns the series that match all matchers, with their labels.

@@ -8,10 +8,9 @@ import (
 	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-)
 
-// maxMarks is the maximum number of marks of a partition. When there are more, every second mark is removed.
-const maxMarks = 128
+	"github.com/livegraph/livegraph/storage/kafka/marklist"
+)
 
 // Of returns the bytes of a record's key and value.
 func Of(r *kgo.Record) int64 { return int64(len(r.Key) + len(r.Value)) }
@@ -95,18 +94,12 @@ func (u *Counter) Acknowledged(partition int32, offset, bytes int64) {
 	if len(s.marks) > 0 && offset <= s.lastOffset { // the topic was recreated
 		s.marks = nil
 	}
-	s.marks = append(s.marks, sentMark{offset, s.bytes, s.records})
+	// coarser marks overestimate the bytes slightly, and never underestimate them
+	s.marks, _ = marklist.Limit(append(s.marks, sentMark{offset, s.bytes, s.records}))
 	s.lastOffset = offset
 	s.bytes += bytes
 	s.records++
 	s.inFlight -= bytes
-	if len(s.marks) > maxMarks { // coarser marks overestimate the bytes slightly, and never underestimate them
-		kept := s.marks[:0]
-		for i := 0; i < len(s.marks); i += 2 {
-			kept = append(kept, s.marks[i])
-		}
-		s.marks = kept
-	}
 }
 
 // BeginMeasurement is called before the offsets are read. It returns the unmeasured acknowledged

@@ -88,8 +88,9 @@ func (db *Store) ReadEdges(
 func (db *Store) MatchingNodes(
 	ctx context.Context, workspace uuid.UUID, f retrieval.Filter, limit int,
 ) (ids []uuid.UUID, more bool, err error) {
-	err = db.root.InReadTx(ctx, func(tx pgx.Tx) error {
-		ids, more, err = Matching(ctx, tx, workspace, f, limit)
+	query, args := matching(workspace, f, limit)
+	err = db.root.QueryOnce(ctx, query, args, func(rows pgx.Rows) error {
+		ids, more, err = collectMatching(rows, nil, limit)
 		return err
 	})
 	return ids, more, postgres.Classify(err)
@@ -99,10 +100,18 @@ func (db *Store) MatchingNodes(
 func Matching(
 	ctx context.Context, q postgres.Querier, workspace uuid.UUID, f retrieval.Filter, limit int,
 ) (ids []uuid.UUID, more bool, err error) {
+	query, args := matching(workspace, f, limit)
+	rows, err := q.Query(ctx, query, postgres.WithCustomPlan(args)...)
+	return collectMatching(rows, err, limit)
+}
+
+// matching returns a query of one more than limit live nodes that pass the filter.
+func matching(workspace uuid.UUID, f retrieval.Filter, limit int) (query string, args []any) {
 	w := nodeWhere(workspace, nil, f)
-	rows, err := q.Query(
-		ctx, fmt.Sprintf(`SELECT n.id FROM nodes n WHERE %s LIMIT %d`, w.Text(), limit+1), postgres.WithCustomPlan(w.Args)...,
-	)
+	return fmt.Sprintf(`SELECT n.id FROM nodes n WHERE %s LIMIT %d`, w.Text(), limit+1), w.Args
+}
+
+func collectMatching(rows pgx.Rows, err error, limit int) (ids []uuid.UUID, more bool, _ error) {
 	if err == nil {
 		ids, err = pgx.CollectRows(rows, scanID)
 	}

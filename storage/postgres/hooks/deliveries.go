@@ -94,13 +94,8 @@ func (db *Store) Deliveries(
 // Redeliver queues a delivery again, with all of its attempts. A pending one is tried at once.
 func (db *Store) Redeliver(ctx context.Context, workspace, webhook, id uuid.UUID) (d Delivery, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
-		w, err := collectWebhook(tx.Query(ctx, `SELECT `+webhookColumns+` FROM webhooks
-			WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE`, workspace, webhook))
-		switch {
-		case err != nil:
-			return fmt.Errorf("reading a webhook: %w", err)
-		case !w.Enabled:
-			return errDisabled()
+		if _, err := lockEnabled(ctx, tx, workspace, webhook); err != nil {
+			return err
 		}
 		d, err = collectDelivery(tx.Query(ctx, `UPDATE webhook_deliveries SET state = 'pending', attempts = 0,
 			next_attempt_at = now(), finished_at = NULL

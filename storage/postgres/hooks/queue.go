@@ -134,13 +134,9 @@ func (db *Store) Enqueue(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, ev
 // EnqueueTest queues an event for one webhook, whatever it selects. It returns the delivery.
 func (db *Store) EnqueueTest(ctx context.Context, workspace, webhook uuid.UUID, event *Event) (d Delivery, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
-		w, err := collectWebhook(tx.Query(ctx, `SELECT `+webhookColumns+` FROM webhooks
-			WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE`, workspace, webhook))
-		switch {
-		case err != nil:
-			return fmt.Errorf("reading a webhook: %w", err)
-		case !w.Enabled:
-			return errDisabled()
+		w, err := lockEnabled(ctx, tx, workspace, webhook)
+		if err != nil {
+			return err
 		}
 		pending, err := countPending(ctx, tx, w.ID)
 		if err != nil {
@@ -163,7 +159,24 @@ func (db *Store) EnqueueTest(ctx context.Context, workspace, webhook uuid.UUID, 
 	return d, err
 }
 
-func errDisabled() error { return fault.New(fault.Conflict, "The webhook is disabled") }
+// lockEnabled reads a webhook and locks it until the transaction ends. It returns a Conflict error if the webhook is
+// disabled.
+func lockEnabled(ctx context.Context, tx pgx.Tx, workspace, id uuid.UUID) (Webhook, error) {
+	w, err := lockWebhook(ctx, tx, workspace, id)
+	if err == nil && !w.Enabled {
+		err = fault.New(fault.Conflict, "The webhook is disabled")
+	}
+	return w, err
+}
+
+func lockWebhook(ctx context.Context, tx pgx.Tx, workspace, id uuid.UUID) (Webhook, error) {
+	w, err := collectWebhook(tx.Query(ctx, `SELECT `+webhookColumns+` FROM webhooks
+		WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE`, workspace, id))
+	if err != nil {
+		return w, fmt.Errorf("reading a webhook: %w", err)
+	}
+	return w, nil
+}
 
 // followsGraph reports whether the webhook is subscribed to changes of the graph.
 func (w *Webhook) followsGraph() bool {

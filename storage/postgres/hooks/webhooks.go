@@ -167,10 +167,9 @@ func (db *Store) UpdateWebhook(
 	ctx context.Context, workspace, id uuid.UUID, change func(*Webhook) error,
 ) (updated Webhook, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
-		w, err := collectWebhook(tx.Query(ctx, `SELECT `+webhookColumns+` FROM webhooks
-			WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE`, workspace, id))
+		w, err := lockWebhook(ctx, tx, workspace, id)
 		if err != nil {
-			return fmt.Errorf("reading a webhook: %w", err)
+			return err
 		}
 		followed := w.Enabled && w.followsGraph()
 		if err := change(&w); err != nil {

@@ -1,17 +1,13 @@
 package textindex_test
 
 import (
-	"bufio"
-	"compress/gzip"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -19,26 +15,11 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
+	dataset "github.com/livegraph/livegraph/test/bench/retrieval"
 	"github.com/livegraph/livegraph/test/graphdata"
 	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
-
-// readLines reads a file of the retrieval data set.
-func readLines(t testing.TB, name string, each func(line string)) {
-	t.Helper()
-	f, err := os.Open("../../test/bench/retrieval/testdata/" + name + ".gz")
-	require.NoError(t, err)
-	defer func() { _ = f.Close() }()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	s := bufio.NewScanner(z)
-	s.Buffer(nil, 1<<20)
-	for s.Scan() {
-		each(s.Text())
-	}
-	require.NoError(t, s.Err())
-}
 
 // reportTimes reports percentiles of times.
 func reportTimes(b *testing.B, name string, times []time.Duration) {
@@ -59,16 +40,12 @@ func BenchmarkRetrieval(b *testing.B) {
 	))
 	var list []uuid.UUID
 	nodes := map[uuid.UUID]graph.Node{}
-	readLines(b, "corpus.jsonl", func(line string) {
-		var p struct {
-			Title string `json:"title"`
-			Text  string `json:"text"`
-		}
-		require.NoError(b, json.Unmarshal([]byte(line), &p))
+	data := dataset.Read(b)
+	for _, p := range data.Passages {
 		n := graph.Node{ID: uuid.New(), Name: p.Title, EntityType: graph.Concept, Description: &p.Text}
 		list = append(list, n.ID)
 		nodes[n.ID] = n
-	})
+	}
 	conn, err := pgx.Connect(b.Context(), url)
 	require.NoError(b, err)
 	defer func() { _ = conn.Close(b.Context()) }()
@@ -80,16 +57,13 @@ func BenchmarkRetrieval(b *testing.B) {
 			VALUES ($1, $2, $3, 'concept', $4, now(), now(), 1, 1, 1)`, ws, id, nodes[id].Name, nodes[id].Description,
 		)
 	}
-	readLines(b, "mentions.tsv", func(line string) {
-		var from, to int
-		_, err := fmt.Sscan(line, &from, &to)
-		require.NoError(b, err)
+	for _, m := range data.Mentions {
 		batch.Queue(
 			`INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, created_at, updated_at, version,
 				changed_by, created_by, newest)
-			VALUES ($1, $2, $3, $4, 'mentions', now(), now(), 1, 1, 1, 1)`, ws, uuid.New(), list[from], list[to],
+			VALUES ($1, $2, $3, $4, 'mentions', now(), now(), 1, 1, 1, 1)`, ws, uuid.New(), list[m[0]], list[m[1]],
 		)
-	})
+	}
 	require.NoError(b, conn.SendBatch(b.Context(), batch).Close())
 	l := newLanes(b, db)
 	l.index(b, ws, nodes)
@@ -103,20 +77,10 @@ func BenchmarkRetrieval(b *testing.B) {
 	}
 	e := l.engine()
 
-	type question struct {
-		Question string   `json:"question"`
-		Gold     []string `json:"gold"`
-	}
-	var questions []question
-	readLines(b, "questions.jsonl", func(line string) {
-		var q question
-		require.NoError(b, json.Unmarshal([]byte(line), &q))
-		questions = append(questions, q)
-	})
 	recall := func(k int, hits []retrieval.Hit, gold []string) (found float64) {
 		for _, title := range gold {
 			if slices.ContainsFunc(hits[:min(k, len(hits))], func(h retrieval.Hit) bool { return h.Node.Name == title }) {
-				found += 100 / float64(len(gold)*len(questions))
+				found += 100 / float64(len(gold)*len(data.Questions))
 			}
 		}
 		return found
@@ -124,7 +88,7 @@ func BenchmarkRetrieval(b *testing.B) {
 	for b.Loop() {
 		var search, hybrid []time.Duration
 		sums := map[string]float64{}
-		for _, q := range questions {
+		for _, q := range data.Questions {
 			query := retrieval.Query{Workspace: ws, Text: q.Question, Limit: 10}
 			began := time.Now()
 			s, err := e.Search(b.Context(), query)

@@ -130,5 +130,5 @@ func (t *Target) WithPostgres(ctx context.Context, work func(*stores.DB) error) 
 		return err
 	}
 	defer db.Close()
-	return trail.Record(ctx, db, func() error { return work(db) })
+	return trail.Record(ctx, db.Access, func() error { return work(db) })
 }

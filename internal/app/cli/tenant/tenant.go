@@ -144,7 +144,7 @@ func (c *tenant) withStores(ctx context.Context, work func(*stores.Stores, *sess
 	if a := trail.FromContext(ctx); a != nil {
 		a.Workspace = &v.workspace
 	}
-	return trail.Record(ctx, s.Postgres, func() error { return work(s, v) })
+	return trail.Record(ctx, s.Postgres.Access, func() error { return work(s, v) })
 }
 
 // serve adds routes to the session.

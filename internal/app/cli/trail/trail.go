@@ -18,7 +18,6 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/auditrecord"
 	"github.com/livegraph/livegraph/storage/postgres/access"
-	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 const (
@@ -113,7 +112,7 @@ func (a *Command) recorded() bool {
 
 // Record writes the command to the operators' trail, runs work, and records how it ended.
 // It does not run work if the command cannot be recorded.
-func Record(ctx context.Context, db *stores.DB, work func() error) error {
+func Record(ctx context.Context, db *access.Store, work func() error) error {
 	a := FromContext(ctx)
 	if !a.recorded() {
 		return work()

@@ -13,8 +13,8 @@ import (
 	"github.com/livegraph/livegraph/internal/app/demo/machine"
 	"github.com/livegraph/livegraph/internal/app/demo/weather"
 	"github.com/livegraph/livegraph/internal/app/output"
+	"github.com/livegraph/livegraph/internal/platform/bytesize"
 	"github.com/livegraph/livegraph/internal/platform/plural"
-	"github.com/livegraph/livegraph/internal/services/doctor"
 )
 
 const (
@@ -86,7 +86,7 @@ func (d *stateBuilder) machine(i *machine.Inventory) {
 	h := i.Host
 	system := strings.TrimSpace(h.Platform + " " + h.PlatformVersion)
 	d.add(MachineKey, d.host, "object", "Computer "+d.host, []string{
-		system, h.KernelArch, plural.Count(len(i.Cores), "processor core"), doctor.Size(int64(i.Memory)) + " of memory",
+		system, h.KernelArch, plural.Count(len(i.Cores), "processor core"), bytesize.Format(int64(i.Memory)) + " of memory",
 		map[bool]string{true: "a guest of " + h.VirtualizationSystem}[h.VirtualizationRole == "guest"],
 		"it measures itself: load, processor, memory, disks, network and processes are live data of this workspace",
 	}, map[string]any{"system": h.OS, "distribution": system, "kernel": h.KernelVersion, "architecture": h.KernelArch})
@@ -101,7 +101,7 @@ func (d *stateBuilder) machine(i *machine.Inventory) {
 		d.part("core/"+number, "processor", "Core "+number, "Processor core "+number, []string{c.ModelName},
 			map[string]any{"number": number, "model": c.ModelName})
 	}
-	d.part("memory", MachineKey, "Memory", "Main memory (RAM)", []string{doctor.Size(int64(i.Memory))},
+	d.part("memory", MachineKey, "Memory", "Main memory (RAM)", []string{bytesize.Format(int64(i.Memory))},
 		map[string]any{"bytes": i.Memory})
 }
 
@@ -116,7 +116,7 @@ func (d *stateBuilder) storage(i *machine.Inventory) {
 	for _, m := range i.Mounts {
 		key, used := "file-system/"+m.Path, int(m.UsedPercent)
 		d.part(key, "storage", "File system "+m.Path, "File system mounted at "+m.Path,
-			[]string{m.Fstype, doctor.Size(int64(m.Total)), fullness(used)},
+			[]string{m.Fstype, bytesize.Format(int64(m.Total)), fullness(used)},
 			map[string]any{"path": m.Path, "type": m.Fstype, "device": m.Device, "bytes": m.Total, "usedPercent": used})
 		d.relate(key, "stored_on", "disk/"+i.Devices[m.Device])
 	}
