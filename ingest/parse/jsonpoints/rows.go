@@ -42,10 +42,7 @@ func (p *Parser) parseRow(i int, expected *block.Label) int {
 		timestamp, value span
 		start            = i
 	)
-	p.expected, p.tagsRead = block.Tokens{}, false
-	if expected != nil {
-		p.expected = expected.Tokens
-	}
+	p.expected, p.tagsRead = p.expectedTokens(expected), false
 	i, more := p.firstMember(i)
 	for more {
 		var f field
@@ -77,6 +74,21 @@ func (p *Parser) parseRow(i int, expected *block.Label) int {
 	}
 	p.addPoint(&pt, label)
 	return i
+}
+
+// expectedTokens returns the tokens of the expected label. If no label has followed the last one in the request,
+// they are those of the label that followed it in an earlier request.
+func (p *Parser) expectedTokens(expected *block.Label) block.Tokens {
+	b := p.batch
+	if expected == nil {
+		return block.Tokens{}
+	}
+	if expected == &b.Labels.List[b.Labels.Last] {
+		if predicted := b.PredictedTokens(); len(predicted.Metric) > 0 {
+			return predicted
+		}
+	}
+	return expected.Tokens
 }
 
 // addPoint adds a point of a label, or counts it as rejected.
