@@ -42,7 +42,7 @@ func TestABadConfigurationNamesTheField(t *testing.T) {
 		"":                                      "brokers: must have 1 to 100 entries",
 		"broker: []":                            `unknown field "broker"`,
 		"brokers: [null]":                       "brokers[0]: is empty",
-		"brokers: [{url: 'tcp://h'}]":           "brokers[0].url: must be mqtt://HOST:PORT, mqtts://, ws:// or wss://, without",
+		"brokers: [{url: 'tcp://h'}]":           "brokers[0].url: must be mqtt://HOST:PORT, mqtts://, ws:// or wss://",
 		"brokers: [{url: 'mqtt://u@h'}]":        "brokers[0].url: must be mqtt://",
 		"brokers: [{url: '%'}]":                 "brokers[0].url: must be mqtt://",
 		"brokers: [{url: 'mqtt://h'}]":          "brokers[0].clientId: is required, up to 256 bytes",
