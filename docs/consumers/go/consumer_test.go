@@ -48,8 +48,8 @@ func linesOf(workspace string, second, number, version string) string {
 	const line = `{"workspace":"W","source":"` + source + `","metric":"M","tags":{"room":"hall"},` +
 		`"time":"1970-01-01T00:00:0SZ","value":V,"version":N}` + "\n"
 	fill := func(metric, value string) string {
-		return strings.NewReplacer(`"W"`, `"`+workspace+`"`, `"M"`, `"`+metric+`"`, "0SZ", "0"+second+"Z", `:V,`, ":"+value+",",
-			":N}", ":"+version+"}").Replace(line)
+		return strings.NewReplacer(`"W"`, `"`+workspace+`"`, `"M"`, `"`+metric+`"`, "0SZ", "0"+second+"Z",
+			":V,", ":"+value+",", ":N}", ":"+version+"}").Replace(line)
 	}
 	return fill("m", number) + fill("state", `"on"`)
 }
@@ -124,21 +124,21 @@ func TestDeletionsArePrintedAndApplied(t *testing.T) {
 		Source: id, Metric: "m", HasMetric: true, HasFrom: true, FromUS: secondUS, HasTo: true, ToUS: 2 * secondUS,
 	}}), time.Now())
 	summary := func(metric, rest string) string {
-		return `{"workspace":"` + workspaceA + `","source":"` + source + `","metric":"` + metric + `","tags":{"room":"hall"},` +
-			rest + "}\n"
+		return `{"workspace":"` + workspaceA + `","source":"` + source + `","metric":"` + metric + `",` +
+			`"tags":{"room":"hall"},` + rest + "}\n"
 	}
 	require.Equal(t, summary("m", `"count":2,"sum":2,"last":2`)+summary("state", `"count":3,"sum":0,"last":"on"`),
 		f.consume("--group", "summary", "--summary"))
 	lines := strings.SplitAfter(f.consume("--group", "lines"), "\n")
 	require.Len(t, lines, 8)
-	deletion := `{"workspace":"` + workspaceA + `","deleted":"` + source + `","metric":"m","from":"1970-01-01T00:00:01Z",` +
-		`"to":"1970-01-01T00:00:02Z","wholeSource":false,"wholeWorkspace":false,"version":3}` + "\n"
+	deletion := `{"workspace":"` + workspaceA + `","deleted":"` + source + `","metric":"m",` +
+		`"from":"1970-01-01T00:00:01Z","to":"1970-01-01T00:00:02Z","wholeSource":false,"wholeWorkspace":false,"version":3}` + "\n"
 	require.Equal(t, deletion, lines[6])
 
 	f.produce(pointblock.EncodeDeletions(uuid.MustParse(workspaceA), 0, []pointblock.Deletion{{WholeWorkspace: true}}),
 		time.Now())
-	require.Equal(t, `{"workspace":"`+workspaceA+`","deleted":null,"metric":null,"from":null,"to":null,"wholeSource":false,`+
-		`"wholeWorkspace":true,"version":4}`+"\n", f.consume("--group", "lines"))
+	require.Equal(t, `{"workspace":"`+workspaceA+`","deleted":null,"metric":null,"from":null,"to":null,`+
+		`"wholeSource":false,"wholeWorkspace":true,"version":4}`+"\n", f.consume("--group", "lines"))
 	require.Empty(t, f.consume("--group", "summary", "--from-offset", "0", "--summary"))
 }
 
