@@ -132,7 +132,8 @@ func TestDeletionsArePrintedAndApplied(t *testing.T) {
 	lines := strings.SplitAfter(f.consume("--group", "lines"), "\n")
 	require.Len(t, lines, 8)
 	deletion := `{"workspace":"` + workspaceA + `","deleted":"` + source + `","metric":"m",` +
-		`"from":"1970-01-01T00:00:01Z","to":"1970-01-01T00:00:02Z","wholeSource":false,"wholeWorkspace":false,"version":3}` + "\n"
+		`"from":"1970-01-01T00:00:01Z","to":"1970-01-01T00:00:02Z","wholeSource":false,"wholeWorkspace":false,` +
+		`"version":3}` + "\n"
 	require.Equal(t, deletion, lines[6])
 
 	f.produce(pointblock.EncodeDeletions(uuid.MustParse(workspaceA), 0, []pointblock.Deletion{{WholeWorkspace: true}}),

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/platform/runfile"
 )
 
 // testReindexByCommandLine rebuilds the search index, once with its progress.
@@ -141,4 +143,12 @@ func testBackupByCommandLine(w *workspace) {
 	require.NoError(t, json.Unmarshal([]byte(w.ok("restore", "--from", dir, "--check", "--json")), &manifest))
 	require.Contains(t, w.bad("restore", "--from", dir), "a restore requires an empty data directory")
 	require.Contains(t, w.bad("restore", "--from", t.TempDir()), "manifest")
+	running, err := runfile.Read(w.dataDir)
+	require.NoError(t, err)
+	configured := []string{
+		"restore", "--from", dir, "--postgres-url", running.PostgresURL, "--clickhouse-url", running.ClickHouseURL,
+		"--kafka-brokers", strings.Join(running.KafkaBrokers, ","),
+	}
+	require.Contains(t, w.bad(configured...), "set LIVEGRAPH_REDIS_URL as well: Redis has to be empty")
+	require.Contains(t, w.bad(append(configured, "--redis-url", running.RedisURL)...), "Redis is not empty")
 }

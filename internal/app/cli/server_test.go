@@ -234,11 +234,17 @@ func TestCommandsOnAServer(t *testing.T) {
 			"reindex":            testReindexByCommandLine,
 			"replays":            testReplaysByCommandLine,
 			"dead letters":       testDeadLettersByCommandLine,
+			"refusals of MCP":    testMCPRefusals,
+			"MQTT":               testMQTTByCommandLine,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				test(s.newWorkspace(t))
 			})
 		}
+	})
+	t.Run("with the standard input and output", func(t *testing.T) {
+		testMCPByCommandLine(s.newWorkspace(t))
+		testStandardInput(s.newWorkspace(t))
 	})
 }
