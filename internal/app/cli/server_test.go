@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -15,7 +16,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/services/firstrun"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/ports"
 	"github.com/livegraph/livegraph/test/testenv"
@@ -31,16 +31,16 @@ var settingsOfTest = []string{"--outbound-allowed-networks", "127.0.0.0/8", "--r
 // server is `livegraph serve` with all roles and embedded engines in the process of the test.
 type server struct {
 	dataDir, listen, url string
-	first                firstrun.Record
 	output               *testenv.Output // of the command serve
+	collector            *collector
 }
 
 // startServer starts a server and waits until it is ready. It stops when the test ends, which requires that the
 // command succeeds.
-func startServer(t *testing.T, flags ...string) *server {
+func startServer(t *testing.T) *server {
 	t.Helper()
 	testenv.RequireEngines(t)
-	s := &server{dataDir: filepath.Join(t.TempDir(), "data"), output: &testenv.Output{}}
+	s := &server{dataDir: filepath.Join(t.TempDir(), "data"), output: &testenv.Output{}, collector: newCollector(t)}
 	s.listen = freeAddress(t)
 	s.url = "http://" + s.listen
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -48,8 +48,8 @@ func startServer(t *testing.T, flags ...string) *server {
 	require.NoError(t, err)
 	command, err := parser.Parse(append([]string{
 		"serve", "--data-dir", s.dataDir, "--listen", s.listen, "--metrics-listen", freeAddress(t), "--embedder", "static",
-		"--log-level", "error",
-	}, append(flags, settingsOfTest...)...))
+		"--log-level", "error", "--tracing-endpoint", s.collector.URL,
+	}, settingsOfTest...))
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- command.Run() }()
@@ -58,16 +58,9 @@ func startServer(t *testing.T, flags ...string) *server {
 		require.NoError(t, <-ended, "%s", s.output)
 	})
 	require.Eventually(t, func() bool {
-		select {
-		case err := <-ended:
-			ended <- err
-			require.NoError(t, err, "%s", s.output)
-		default:
-		}
-		return Main("test", []string{"ready", "--listen", s.listen}, io.Discard, io.Discard) == 0
+		return len(ended) > 0 || Main("test", []string{"ready", "--listen", s.listen}, io.Discard, io.Discard) == 0
 	}, 90*time.Second, 50*time.Millisecond, "the server is not ready: %s", s.output)
-	s.first, err = firstrun.Read(s.dataDir)
-	require.NoError(t, err)
+	require.Empty(t, ended, "the server has ended: %s", s.output)
 	return s
 }
 
@@ -92,6 +85,7 @@ type workspace struct {
 	*server
 	t       *testing.T
 	id, key string
+	header  http.Header // of requests, added to those of the workspace
 }
 
 func (s *server) newWorkspace(t *testing.T) *workspace {
@@ -140,6 +134,7 @@ func (w *workspace) do(method, path string, body any, status int, data any) {
 	require.NoError(w.t, err)
 	r.Header.Set("Authorization", "Bearer "+w.key)
 	r.Header.Set("X-Workspace-Id", w.id)
+	maps.Copy(r.Header, w.header)
 	if mediaType != "" {
 		r.Header.Set("Content-Type", mediaType)
 	}
@@ -209,7 +204,7 @@ func (w *workspace) measure(source, metric string, value any) {
 // eventually waits until the server has done in the background what the condition requires.
 func (w *workspace) eventually(condition func() bool) {
 	w.t.Helper()
-	require.Eventually(w.t, condition, visibleTimeout, 100*time.Millisecond)
+	require.Eventually(w.t, condition, visibleTimeout, 200*time.Millisecond)
 }
 
 // TestCommandsOnAServer runs the commands that need a server. They share one, because it starts five engines.
@@ -235,6 +230,7 @@ func TestCommandsOnAServer(t *testing.T) {
 			"replays":            testReplaysByCommandLine,
 			"dead letters":       testDeadLettersByCommandLine,
 			"refusals of MCP":    testMCPRefusals,
+			"traces":             testTraces,
 			"MQTT":               testMQTTByCommandLine,
 		} {
 			t.Run(name, func(t *testing.T) {
