@@ -55,7 +55,7 @@ module() { (cd "test/$1" && go test -count=1 -timeout 40m ./...); }
 # packages lists the packages that start whole systems, or all others. The contract tests take longest
 # and wait most, so they come first.
 packages() {
-  local systems='test/(contract|chaos)$|consumers/(points|commands|embeddings)$|storage/(clickhouse|kafka)$|internal/embedded$'
+  local systems='test/(contract|chaos)$|consumers/(points|commands|embeddings)$|storage/(clickhouse|kafka)$|internal/(embedded|app/cli)$'
   local all
   all=$(go list ./... | grep -vE '/test/(browser|e2e)$')
   if [ "$1" = systems ]; then

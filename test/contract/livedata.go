@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"log/slog"
 	"slices"
 	"testing"
@@ -35,6 +36,8 @@ type LiveData struct {
 	Points *clickhouse.DB
 	Log    *kafka.Client
 	Limits tail.Limits // of streams
+	// MaxSamples is the maximum number of samples of a query in PromQL; 0: 200,000.
+	MaxSamples int
 	// Streams is the hub of the streams, set by Group.
 	Streams *tail.Hub
 	// Change, when set, changes the dependencies of the routes.
@@ -82,14 +85,15 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	if l.Change != nil {
 		l.Change(&deps)
 	}
+	maxSamples := cmp.Or(l.MaxSamples, 200_000)
 	return slices.Concat(livedata.Routes(deps), rules.Routes(rules.Deps{
 		Store: s.DB, MinInterval: 5 * time.Second, CheckURL: outbound.New(nil).CheckURL,
 	}), promql.Routes(promql.Deps{
 		Store: promstore.New(promstore.Deps{
 			Series: s.DB, Points: timeseries.New(l.Points), Exclusions: deleted.From(s.DB),
-			MaxSeries: 1000, MaxSamples: 200_000, MaxTotalSamples: 1_000_000,
+			MaxSeries: 1000, MaxSamples: maxSamples, MaxTotalSamples: 1_000_000,
 		}),
-		Metadata: s.DB, Rules: s.DB, Version: "test", MaxSamples: 200_000, QueryTimeout: deps.QueryTimeout,
+		Metadata: s.DB, Rules: s.DB, Version: "test", MaxSamples: maxSamples, QueryTimeout: deps.QueryTimeout,
 	}))
 }
 

@@ -31,6 +31,7 @@ type broker struct {
 // startBroker starts a Mosquitto with further lines of configuration.
 func startBroker(t *testing.T, scheme, config string) *broker {
 	t.Helper()
+	testenv.RequireEngines(t)
 	path, err := exec.LookPath("mosquitto")
 	if err != nil {
 		if path, err = exec.LookPath("/usr/sbin/mosquitto"); err != nil {

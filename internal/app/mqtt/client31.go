@@ -27,7 +27,7 @@ func connect31(ctx context.Context, l *link) (connection, error) {
 		SetOnConnectHandler(func(c paho31.Client) { go subscribe31(ctx, l, c) }).
 		SetConnectionLostHandler(func(_ paho31.Client, err error) { l.setConnected(false, err) }).
 		SetConnectionNotificationHandler(func(_ paho31.Client, n paho31.ConnectionNotification) {
-			if failed, ok := n.(paho31.ConnectionNotificationBrokerFailed); ok {
+			if failed, ok := n.(paho31.ConnectionNotificationFailed); ok { // also if the broker refuses the login
 				l.setConnected(false, failed.Reason)
 			}
 		})
