@@ -71,6 +71,8 @@ func testDocumentsByCommandLine(w *workspace) {
 	again.Messages = nil
 	require.Equal(t, importedDocuments{Documents: 4, Updated: 1, Unchanged: 3, Skipped: 5}, again)
 	require.Contains(t, w.bad(w.in("documents", "import", filepath.Join(dir, "none"))...), "no such file")
+	require.Contains(t, w.bad(w.in("documents", "import", dir, "--tag", "ok", "--tag", strings.Repeat("x", 129))...),
+		"--tag: tags[1] must have at most 128 characters")
 }
 
 // maxHugeText is one more than the largest text that the import sends.

@@ -78,6 +78,9 @@ func (c *ImportCmd) Run(ctx context.Context, out *output.Writer) error {
 	if c.Check {
 		return c.reportValid(out, found)
 	}
+	if c.FromLine > 1 && c.FromLine > found.Lines {
+		return fmt.Errorf("--from-line: must be at most %d, the number of lines of the file", found.Lines)
+	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("reading the file again: %w", err)
 	}

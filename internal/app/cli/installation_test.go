@@ -101,6 +101,7 @@ func testImportByCommandLine(w *workspace) {
 	require.NotContains(t, w.ok("keys", "list", "--workspace", other.id), "import  active", "its key is revoked")
 	rest := decode[importSummary](t, w.ok(other.in("import", file, "--json", "--from-line", "4")...))
 	require.EqualValues(t, 1, rest.There, "an interrupted import is continued")
+	require.Contains(t, w.bad(other.in("import", file, "--from-line", "5")...), "--from-line: must be at most 4, ")
 
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)

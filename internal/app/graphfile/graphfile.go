@@ -266,6 +266,7 @@ func printable(text string) string {
 // CheckResult is the result of a check.
 type CheckResult struct {
 	Nodes, Edges int64
+	Lines        int
 	Header       *Header   // nil: there is none
 	Bad          []BadLine // the first bad lines
 	BadCount     int
@@ -283,6 +284,7 @@ func Check(r io.Reader) (found CheckResult, err error) {
 		rec, bad, err := in.next()
 		switch {
 		case errors.Is(err, io.EOF):
+			found.Lines = in.line
 			found.checkComplete(add, in.line)
 			return found, nil
 		case err != nil:

@@ -83,6 +83,9 @@ type skippedFile struct {
 	Reason string `json:"reason"`
 }
 
+// errInvalidTag is the error if the API refuses the tags.
+var errInvalidTag = errors.New("--tag")
+
 // documentImport is a running import.
 type documentImport struct {
 	*DocumentsImportCmd
@@ -103,7 +106,11 @@ func (c *DocumentsImportCmd) Run(ctx context.Context, out *output.Writer) error 
 			DocumentsImportCmd: c, session: v, out: out, reported: time.Now(),
 			result: importedFiles{Messages: []skippedFile{}},
 		}
-		if err := i.walk(ctx); err != nil {
+		err := i.walk(ctx)
+		switch {
+		case errors.Is(err, errInvalidTag):
+			return err
+		case err != nil:
 			return fmt.Errorf("%w; run the command again to continue", err)
 		}
 		return i.report()
@@ -192,6 +199,9 @@ func (i *documentImport) send(ctx context.Context) error {
 		}
 		got, err := i.try(ctx)
 		if index, reason, refused := refusedDocument(err); refused && index < len(i.pending) {
+			if strings.HasPrefix(reason, "tags") { // all documents have the same ones
+				return fmt.Errorf("%w: %s", errInvalidTag, reason)
+			}
 			if d := i.pending[index]; d.Data != nil && len(i.pending) > 1 {
 				alone = append(alone, d)
 			} else {
