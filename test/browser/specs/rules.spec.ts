@@ -166,6 +166,33 @@ test('shows errors of a file beside their lines and changes nothing', async ({ p
   expect(await stored(tenant)).toBe(`# reviewed\n${STORED}`)
 })
 
+test('scrolls to the first error of a long file, and the line numbers with it', async ({ page, tenant, watch }) => {
+  watch.allow(/status of 422 .*\/rules\/pumps/)
+  const rules = Array.from({ length: 200 }, (_, i) => `      - record: pressure:max${i}\n        expr: max(pressure${i})\n`)
+  const text = `groups:\n  - name: pumps\n    rules:\n${rules.join('')}`
+  const form = await edit(page, tenant, text)
+  const area = textOf(form)
+  await area.fill(text.replace('max(pressure190)', `max(pressure190 ${'+ pressure '.repeat(40)}`))
+  await area.evaluate((one) => one.scrollTo(0, 0))
+  await form.getByRole('button', { name: 'Save' }).click()
+  await expect(form.getByRole('alert')).toContainText('Line 385')
+  const mark = form.locator('.alerts-code-mark')
+  await expect(mark).toBeInViewport({ ratio: 1 })
+  // The mark is beside the line: as far below the top of the text as the line.
+  const distance = () =>
+    area.evaluate((one) => {
+      const mark = document.querySelector('.alerts-code-mark')
+      if (!mark) throw new Error('there is no mark')
+      const { lineHeight, paddingTop } = getComputedStyle(one)
+      const line = one.getBoundingClientRect().top + parseFloat(paddingTop) + 384 * parseFloat(lineHeight) - one.scrollTop
+      return Math.abs(mark.getBoundingClientRect().top - line)
+    })
+  expect(await distance()).toBeLessThan(2)
+  await picture(page, 'rules-long')
+  await area.evaluate((one) => one.scrollBy(0, -60))
+  await expect.poll(distance).toBeLessThan(2)
+})
+
 test('edits a file with the keyboard only', async ({ page, tenant }) => {
   const form = await edit(page, tenant)
   const area = textOf(form)
