@@ -80,8 +80,8 @@ async function edit(page: Page, of: Tenant, text = STORED): Promise<Locator> {
 const textOf = (form: Locator): Locator => form.getByRole('textbox', { name: 'Rules' })
 
 /**
- * Waits until a dialog below others gets no more key presses: it handles Escape until it is rendered again after another
- * dialog has opened.
+ * Waits until a dialog below another one gets no more key presses: it handles Escape until it is rendered again after
+ * the other one has opened.
  */
 async function waitUntilCovered(dialog: Locator): Promise<void> {
   await expect(dialog).toHaveCSS('pointer-events', 'none')
@@ -168,7 +168,8 @@ test('shows errors of a file beside their lines and changes nothing', async ({ p
 
 test('scrolls to the first error of a long file, and the line numbers with it', async ({ page, tenant, watch }) => {
   watch.allow(/status of 422 .*\/rules\/pumps/)
-  const rules = Array.from({ length: 200 }, (_, i) => `      - record: pressure:max${i}\n        expr: max(pressure${i})\n`)
+  const rule = (i: number) => `      - record: pressure:max${i}\n        expr: max(pressure${i})\n`
+  const rules = Array.from({ length: 200 }, (_, i) => rule(i))
   const text = `groups:\n  - name: pumps\n    rules:\n${rules.join('')}`
   const form = await edit(page, tenant, text)
   const area = textOf(form)
@@ -184,8 +185,8 @@ test('scrolls to the first error of a long file, and the line numbers with it', 
       const mark = document.querySelector('.alerts-code-mark')
       if (!mark) throw new Error('there is no mark')
       const { lineHeight, paddingTop } = getComputedStyle(one)
-      const line = one.getBoundingClientRect().top + parseFloat(paddingTop) + 384 * parseFloat(lineHeight) - one.scrollTop
-      return Math.abs(mark.getBoundingClientRect().top - line)
+      const top = one.getBoundingClientRect().top + parseFloat(paddingTop) - one.scrollTop
+      return Math.abs(mark.getBoundingClientRect().top - top - 384 * parseFloat(lineHeight))
     })
   expect(await distance()).toBeLessThan(2)
   await picture(page, 'rules-long')

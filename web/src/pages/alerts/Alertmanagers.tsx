@@ -123,7 +123,7 @@ function AlertmanagersForm({ workspace, urls, onClose }: FormProps) {
       sticky
       onClose={onClose}
       title="Alertmanagers"
-      lead="Alerts are sent to all of them when they begin to fire, every minute while they fire, and when they are resolved."
+      lead="All of them get alerts: at the beginning, every minute while they fire, and at the end."
       onSubmit={() => !save.isPending && !theirs && save.mutate()}
       footer={
         <>
@@ -194,7 +194,7 @@ function AddressRows({ rows, onChange, errorOf }: AddressRowsProps) {
   return (
     <Group
       label="Addresses"
-      hint="As in Prometheus, without /api/v2/alerts. Private addresses are refused unless the operator allows their network."
+      hint="Without /api/v2/alerts. Private addresses are refused unless the operator allows them."
     >
       <div className="alerts-rows" ref={box}>
         {rows.map((row, i) => (

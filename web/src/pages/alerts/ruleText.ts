@@ -83,8 +83,8 @@ export function moveProblems(
 }
 
 /**
- * Returns the indentation of the line that follows a line: that of its keys, and of what is nested in it if it ends with
- * a colon.
+ * Returns the indentation of the line that follows a line: that of its keys, or of what is nested in it if it ends
+ * with a colon.
  */
 export function nextIndent(line: string): string {
   const start = /^ *(?:- +)*/.exec(line)?.[0] ?? ''
