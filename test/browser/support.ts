@@ -1,6 +1,7 @@
 // Shared by the specs: the environment, the detection of page errors, and API requests.
 
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
 import { expect, type Locator, type Page, test as base } from '@playwright/test'
@@ -255,3 +256,38 @@ export const colourOf = (figure: Locator, name: string): Promise<string> =>
     .filter({ hasText: name })
     .locator('.chart-swatch')
     .evaluate((swatch) => getComputedStyle(swatch).backgroundColor)
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Finding {
+  id: string
+  impact: string
+  nodes: { target: string[]; failureSummary: string }[]
+}
+
+/** Returns serious and critical violations found by axe, after transitions have ended. */
+export async function faults(page: Page): Promise<string[]> {
+  await page.evaluate(() =>
+    Promise.allSettled(
+      document
+        .getAnimations()
+        .filter((one) => one.effect?.getComputedTiming().endTime !== Infinity)
+        .map((one) => one.finished),
+    ),
+  )
+  await page.evaluate(AXE)
+  const violations = await page.evaluate(async () => {
+    const { axe } = window as unknown as { axe: { run: (what: object) => Promise<{ violations: Finding[] }> } }
+    return (await axe.run({ resultTypes: ['violations'] } as object)).violations
+  })
+  return violations
+    .filter((one) => one.impact === 'serious' || one.impact === 'critical')
+    .flatMap((one) => one.nodes.map((node) => `${one.id} (${one.impact}): ${node.target.join(' ')}: ${node.failureSummary}`))
+}
+
+/** Takes a screenshot. */
+export async function picture(page: Page, name: string): Promise<void> {
+  mkdirSync(IMAGES, { recursive: true })
+  // By default Playwright hides the caret with a style, which the content security policy forbids.
+  await page.screenshot({ path: join(IMAGES, `${name}.png`), caret: 'initial' })
+}

@@ -1,58 +1,21 @@
 // Tests every page in the light and the dark theme: the content loads, there are no serious accessibility violations,
 // and the page fits the window. Takes a screenshot of each page.
 
-import { mkdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
-
 import type { Page } from '@playwright/test'
 
 import {
   clippedTables,
   expect,
+  faults,
   FIRST,
-  IMAGES,
   logIn,
   open,
   overflowWidth,
   PAGES,
+  picture,
   test,
   waitForPage,
 } from '../support.ts'
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-interface Finding {
-  id: string
-  impact: string
-  nodes: { target: string[]; failureSummary: string }[]
-}
-
-/** Returns serious and critical violations found by axe, after transitions have ended. */
-async function faults(page: Page): Promise<string[]> {
-  await page.evaluate(() =>
-    Promise.allSettled(
-      document
-        .getAnimations()
-        .filter((one) => one.effect?.getComputedTiming().endTime !== Infinity)
-        .map((one) => one.finished),
-    ),
-  )
-  await page.evaluate(AXE)
-  const violations = await page.evaluate(async () => {
-    const { axe } = window as unknown as { axe: { run: (what: object) => Promise<{ violations: Finding[] }> } }
-    return (await axe.run({ resultTypes: ['violations'] } as object)).violations
-  })
-  return violations
-    .filter((one) => one.impact === 'serious' || one.impact === 'critical')
-    .flatMap((one) => one.nodes.map((node) => `${one.id} (${one.impact}): ${node.target.join(' ')}: ${node.failureSummary}`))
-}
-
-async function picture(page: Page, name: string): Promise<void> {
-  mkdirSync(IMAGES, { recursive: true })
-  // By default Playwright hides the caret with a style, which the content security policy forbids.
-  await page.screenshot({ path: join(IMAGES, `${name}.png`), caret: 'initial' })
-}
 
 for (const scheme of ['light', 'dark'] as const) {
   test.describe(scheme, scheme === 'dark' ? { tag: '@full' } : {}, () => {

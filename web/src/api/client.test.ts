@@ -57,6 +57,13 @@ describe('a request', () => {
   })
 })
 
+it('sends a text unchanged, with its content type', async () => {
+  answer = envelope({ success: true, data: null, requestId: 'r' })
+  await api.put('/x', { raw: { type: 'application/yaml', text: 'a: "b"\n' } })
+  expect(sent[0]?.headers.get('Content-Type')).toBe('application/yaml')
+  expect(sent[0]?.init.body).toBe('a: "b"\n')
+})
+
 it('encodes query parameters: repeats lists, omits empty values and escapes the rest', () => {
   expect(url('/q', { a: ['x', 'y z'], b: '', c: null, d: undefined, e: 0, f: false, g: 'a&b=c' })).toBe(
     '/admin/api/q?a=x&a=y+z&e=0&f=false&g=a%26b%3Dc',

@@ -70,6 +70,8 @@ export interface Options {
   query?: Query | undefined
   /** Sent as JSON. */
   body?: unknown
+  /** Sent unchanged instead of `body`, with its content type. */
+  raw?: { type: string; text: string }
   signal?: AbortSignal | undefined
   headers?: Record<string, string>
   /** The request changes nothing, whatever its method: a search, a plan. */
@@ -117,10 +119,16 @@ export function headersOf(method: string, options: Options): Headers {
   const headers = new Headers(options.headers)
   if (!headers.has('Accept')) headers.set('Accept', 'application/json')
   if (options.workspace) headers.set('X-Workspace-Id', options.workspace)
-  if (options.body !== undefined) headers.set('Content-Type', 'application/json')
+  if (options.raw) headers.set('Content-Type', options.raw.type)
+  else if (options.body !== undefined) headers.set('Content-Type', 'application/json')
   if (method === 'GET' && isIdle()) headers.set('X-Livegraph-Background', '1')
   if (method !== 'GET' && csrfToken) headers.set(CSRF_HEADER, csrfToken)
   return headers
+}
+
+function bodyOf({ raw, body }: Options): string | null {
+  if (raw) return raw.text
+  return body === undefined ? null : JSON.stringify(body)
 }
 
 /** Sends a request. A response that is not a success throws an ApiError. */
@@ -153,7 +161,7 @@ async function attempt(method: string, path: string, options: Options): Promise<
     response = await fetch(url(path, options.query), {
       method,
       headers: headersOf(method, options),
-      body: options.body === undefined ? null : JSON.stringify(options.body),
+      body: bodyOf(options),
       credentials: 'same-origin',
       cache: 'no-store',
       signal: options.signal ?? null,

@@ -6,6 +6,8 @@ import { Confirm, useToast, type ConfirmProps } from '@/ui'
 interface ConfirmRemovalProps extends Omit<ConfirmProps, 'danger' | 'onConfirm' | 'busy' | 'error'> {
   /** The path of the deleted resource. */
   path: string
+  /** Id of the workspace, for a resource of one workspace. */
+  workspace?: string
   /** The query key of the lists that contain it. They are fetched again. */
   lists: QueryKey
   /** The title of the message after the deletion. */
@@ -18,6 +20,7 @@ interface ConfirmRemovalProps extends Omit<ConfirmProps, 'danger' | 'onConfirm' 
 /** Asks for confirmation, deletes a resource, shows a message, and fetches its lists again. */
 export function ConfirmRemoval({
   path,
+  workspace,
   lists,
   successTitle,
   successText,
@@ -27,7 +30,7 @@ export function ConfirmRemoval({
   const queries = useQueryClient()
   const toast = useToast()
   const remove = useMutation({
-    mutationFn: () => api.del<unknown>(path),
+    mutationFn: () => api.del<unknown>(path, { workspace }),
     onSuccess: async () => {
       onDone()
       toast.ok(successTitle, successText)

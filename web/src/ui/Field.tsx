@@ -81,7 +81,10 @@ export function Input({
   return <input autoComplete="off" {...useFieldContext()} {...rest} className={cx('input', className)} />
 }
 
-export function Textarea({ className, ...rest }: TextareaHTMLAttributes<HTMLTextAreaElement>) {
+export function Textarea({
+  className,
+  ...rest
+}: TextareaHTMLAttributes<HTMLTextAreaElement> & { ref?: ComponentProps<'textarea'>['ref'] }) {
   return <textarea {...useFieldContext()} {...rest} className={cx('input', 'textarea', className)} />
 }
 

@@ -1,4 +1,4 @@
-// The alerts, files of rules and webhooks of a workspace.
+// The alerts, files of rules, webhooks and Alertmanagers of a workspace.
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 
@@ -8,6 +8,8 @@ import type { Tone } from '@/ui'
 
 export type Alert = ApiSchemas['Alert']
 export type RuleFile = ApiSchemas['ListedRuleFile']
+export type RuleFileText = ApiSchemas['RuleFileAnswer']['data']
+export type RuleProblem = ApiSchemas['RuleProblem']
 export type Webhook = ApiSchemas['Webhook']
 export type Delivery = ApiSchemas['WebhookDelivery']
 
@@ -16,6 +18,9 @@ const POLL_MS = 5_000
 
 /** The key of all queries of a workspace on this page. */
 export const keyOf = (workspace: string) => ['alerts', workspace] as const
+
+/** The key of the list of files. */
+export const filesKey = (workspace: string) => [...keyOf(workspace), '/rules'] as const
 
 /** Returns a page of a list, which is read again every five seconds. */
 export function useList<T>(workspace: string, path: string, query: Query) {

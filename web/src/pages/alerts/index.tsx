@@ -4,15 +4,16 @@ import { useLocation, useNavigate } from 'react-router'
 
 import { Page, Tabs } from '@/ui'
 
+import { Alertmanagers } from './Alertmanagers'
 import { Alerts } from './Alerts'
 import { Rules } from './Rules'
 import { Webhooks } from './Webhooks'
 
-const VIEWS = ['active', 'rules', 'webhooks'] as const
+const VIEWS = ['active', 'rules', 'webhooks', 'alertmanagers'] as const
 
 type View = (typeof VIEWS)[number]
 
-/** The active alerts of a workspace, its files of rules, and its webhooks. */
+/** The active alerts of a workspace, its files of rules, its webhooks, and its Alertmanagers. */
 export default function AlertsPage() {
   const { pathname } = useLocation()
   const navigate = useNavigate()
@@ -28,6 +29,7 @@ export default function AlertsPage() {
           { value: 'active', label: 'Active alerts', content: <Alerts /> },
           { value: 'rules', label: 'Rules', content: <Rules /> },
           { value: 'webhooks', label: 'Webhooks', content: <Webhooks /> },
+          { value: 'alertmanagers', label: 'Alertmanagers', content: <Alertmanagers /> },
         ]}
       />
     </Page>
