@@ -27,6 +27,22 @@ describe('a request', () => {
     expect(sent[0]?.url).toBe('/admin/api/workspaces/x')
   })
 
+  it('reports whether a failed write may have been applied', async () => {
+    for (const [status, unknown] of [
+      [400, false],
+      [408, true],
+      [409, false],
+      [502, true],
+      [503, true],
+    ] as const) {
+      answer = envelope({ error: { code: 'CODE', message: 'said' } }, { status })
+      const write: unknown = await api.post('/keys', {}).catch((e: unknown) => e)
+      expect(write).toMatchObject({ status, outcomeUnknown: unknown })
+      const read: unknown = await api.get('/keys').catch((e: unknown) => e)
+      expect(read).toMatchObject({ status, outcomeUnknown: false })
+    }
+  })
+
   it('returns a list with its meta', async () => {
     answer = envelope({
       success: true,

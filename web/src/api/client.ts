@@ -177,10 +177,10 @@ async function attempt(method: string, path: string, options: Options): Promise<
 /** Returns the error of a response. The response may come from a proxy and have no envelope. */
 export async function errorOf(response: Response, writes = false): Promise<ApiError> {
   const retryAfter = Number.parseInt(response.headers.get('Retry-After') ?? '', 10)
-  const common = {
+  const common: ConstructorParameters<typeof ApiError>[1] = {
     requestId: response.headers.get('X-Request-Id'),
     retryAfter: Number.isFinite(retryAfter) ? retryAfter : null,
-    maybeDone: writes && hasUnknownOutcome(response.status),
+    outcomeUnknown: writes && hasUnknownOutcome(response.status),
   }
   let body: unknown
   try {
