@@ -1,0 +1,243 @@
+package paths
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// readGrowth is the factor between the limits of two reads.
+const readGrowth = 8
+
+// side is what is known from one end of the paths.
+type side struct {
+	found    []int32 // nodes that are reached from the end, itself included
+	isFound  map[int32]bool
+	expanded map[int32]bool // nodes whose edges were read
+}
+
+// search is the state of a search.
+type search struct {
+	reader    Reader
+	query     Query
+	limits    Limits
+	index     map[uuid.UUID]int32
+	ids       []uuid.UUID
+	edges     []edge
+	seen      map[uuid.UUID]struct{} // edges
+	sides     [2]side                // from the start, from the target
+	examined  int
+	work      int
+	truncated bool
+}
+
+const (
+	start  = 0 // index of the node where paths begin, and of its side
+	target = 1
+)
+
+func newSearch(reader Reader, q Query, limits Limits) *search {
+	s := &search{
+		reader: reader, query: q, limits: limits, ids: []uuid.UUID{q.From, q.To},
+		index: map[uuid.UUID]int32{q.From: start, q.To: target}, seen: map[uuid.UUID]struct{}{},
+	}
+	for i := range s.sides {
+		s.sides[i] = side{
+			found: []int32{int32(i)}, isFound: map[int32]bool{int32(i): true}, expanded: map[int32]bool{},
+		}
+	}
+	return s
+}
+
+// frontier has the nodes of a side that are not expanded and that paths may lead through, the nearest first.
+type frontier struct {
+	nodes []int32
+	best  key // of the nearest
+	hops  int // smallest number of edges to one of them
+}
+
+// survey is what the edges that were read say about paths.
+type survey struct {
+	graph     *subgraph
+	toTarget  *labels
+	frontiers [2]frontier
+	complete  bool // all edges of possible paths are in the subgraph
+	bound     key  // paths with an edge that was not read are not below
+}
+
+// survey computes the distances in the subgraph.
+func (s *search) survey() *survey {
+	g := newSubgraph(len(s.ids), s.edges, s.query.Out, s.query.In)
+	fromStart := g.labelsFrom(&g.out, start, target, s.query.MaxLength, nil, &s.work)
+	v := &survey{graph: g, toTarget: g.labelsFrom(&g.in, target, start, s.query.MaxLength, nil, &s.work)}
+	ends := [2]*labels{fromStart, v.toTarget}
+	for i := range ends {
+		v.frontiers[i] = s.frontier(i, ends[i])
+	}
+	shortest := v.frontiers[start].hops + 1 + v.frontiers[target].hops
+	if v.complete = shortest > s.query.MaxLength; v.complete {
+		v.bound = infinite
+		return v
+	}
+	for i := range ends {
+		s.restrict(&v.frontiers[i], ends[i], v.frontiers[1-i].hops)
+	}
+	a, b := v.frontiers[start].best, v.frontiers[target].best
+	v.bound = key{a.cost + b.cost, a.hops + 1 + b.hops}
+	return v
+}
+
+// frontier returns the nodes of a side that are not expanded, in no order.
+func (s *search) frontier(i int, distance *labels) frontier {
+	f := frontier{hops: math.MaxInt32}
+	for _, node := range s.sides[i].found {
+		if s.sides[i].expanded[node] || int(node) == 1-i { // the other end
+			continue
+		}
+		if hops, ok := distance.fewest(node); ok {
+			f.nodes, f.hops = append(f.nodes, node), min(f.hops, hops)
+		}
+	}
+	return f
+}
+
+// restrict removes the nodes of a frontier from which even the nearest of the other side is too
+// far for a path, and sorts the others.
+func (s *search) restrict(f *frontier, distance *labels, otherHops int) {
+	f.nodes = slices.DeleteFunc(f.nodes, func(node int32) bool {
+		hops, _ := distance.fewest(node)
+		return hops+1+otherHops > s.query.MaxLength
+	})
+	best := func(node int32) key {
+		k, _ := distance.within(node, s.query.MaxLength)
+		return k
+	}
+	slices.SortFunc(f.nodes, func(a, b int32) int {
+		return cmp.Or(best(a).compare(best(b)), compareIDs(s.ids[a], s.ids[b]))
+	})
+	f.best = best(f.nodes[0])
+}
+
+// expand reads the edges of the nearest nodes at one end: where there are fewer nodes, or where a
+// limited read suffices.
+func (s *search) expand(ctx context.Context, v *survey) error {
+	order := []int{start, target}
+	if len(v.frontiers[target].nodes) < len(v.frontiers[start].nodes) {
+		slices.Reverse(order)
+	}
+	left := s.limits.Edges - s.examined
+	for limit := s.limits.FirstRead; ; limit *= readGrowth {
+		limit = min(limit, left)
+		for _, i := range order {
+			if limit <= 0 {
+				break
+			}
+			nodes := s.batch(i, v.frontiers[i].nodes)
+			got, err := s.read(ctx, i, nodes, limit, limit)
+			if err != nil {
+				return err
+			}
+			if !got.Truncated {
+				s.add(i, nodes, got, v)
+				return nil
+			}
+		}
+		if limit == left {
+			return s.expandPartly(ctx, order[0], v, left)
+		}
+	}
+}
+
+// expandPartly reads as many edges as the limit allows, the same number of each node, and ends the search.
+func (s *search) expandPartly(ctx context.Context, i int, v *survey, limit int) error {
+	s.truncated = true
+	if limit <= 0 {
+		return nil
+	}
+	nodes := s.batch(i, v.frontiers[i].nodes)
+	got, err := s.read(ctx, i, nodes, limit, max(limit/len(nodes), 1))
+	if err == nil {
+		s.add(i, nodes, got, v)
+	}
+	return err
+}
+
+// batch returns those nodes of a frontier that are expanded at once: all that are as near, or of a
+// weighted search the nearest.
+func (s *search) batch(i int, nodes []int32) []int32 {
+	if s.query.Weighted {
+		nodes = nodes[:min(len(nodes), max(s.limits.FirstNodes, len(s.sides[i].expanded)/2))]
+	}
+	return nodes
+}
+
+func (s *search) read(ctx context.Context, i int, nodes []int32, limit, perNode int) (Batch, error) {
+	read := Read{Out: s.query.Out, In: s.query.In, Limit: limit, MaxPerNode: perNode}
+	if i == target {
+		read.Out, read.In = read.In, read.Out
+	}
+	for _, node := range nodes {
+		read.Nodes = append(read.Nodes, s.ids[node])
+	}
+	return s.reader.ReadEdges(ctx, read)
+}
+
+// add adds the edges of expanded nodes to the subgraph.
+func (s *search) add(i int, nodes []int32, got Batch, v *survey) {
+	own := &s.sides[i]
+	for _, node := range nodes {
+		own.expanded[node] = true
+	}
+	s.examined += got.Examined
+	// If paths through the nearest nodes of both sides are as long as allowed, those through nodes that
+	// are found only now are too long.
+	last := v.frontiers[start].hops+1+v.frontiers[target].hops == s.query.MaxLength
+	for _, e := range got.Edges {
+		if e.Source == e.Target {
+			continue
+		}
+		source, sourceOK := s.node(e.Source, last)
+		target, targetOK := s.node(e.Target, last)
+		if !sourceOK || !targetOK {
+			continue
+		}
+		own.find(source)
+		own.find(target)
+		if _, seen := s.seen[e.ID]; seen {
+			continue
+		}
+		s.seen[e.ID] = struct{}{}
+		if !s.query.Weighted {
+			e.Cost = 0
+		}
+		s.edges = append(s.edges, edge{e.ID, source, target, e.Cost})
+	}
+}
+
+// find notes that a node is reached from an end. Of an edge, the end that was expanded is already
+// noted.
+func (s *side) find(node int32) {
+	if !s.isFound[node] {
+		s.isFound[node] = true
+		s.found = append(s.found, node)
+	}
+}
+
+// node returns the index of a node. ok is false for a node that is not known if known is required
+// or the limit of nodes is reached.
+func (s *search) node(id uuid.UUID, knownOnly bool) (index int32, ok bool) {
+	if index, ok = s.index[id]; ok || knownOnly {
+		return index, ok
+	}
+	if len(s.ids) >= s.limits.Nodes {
+		s.truncated = true
+		return 0, false
+	}
+	index = int32(len(s.ids))
+	s.index[id] = index
+	s.ids = append(s.ids, id)
+	return index, true
+}
