@@ -5,7 +5,8 @@
 // keeps them as a subgraph. After each read it lists the best paths in the subgraph by Yen's
 // algorithm. A path with an edge that was not read leaves what is known of both ends, so it cannot
 // be better than the nearest node that was not expanded at one end together with that of the other
-// end. The search is finished when all paths that it returns are better than this bound.
+// end. The search is finished when all paths that it returns are better than this bound. Edges that
+// cannot be part of a better path than the worst of those are not kept.
 //
 // The package has no I/O of its own, and it does not know filters: the reader applies them.
 package paths
@@ -38,9 +39,8 @@ type Edge struct {
 
 // Path is a path without repeated nodes. It has one edge fewer than nodes.
 type Path struct {
-	Nodes []uuid.UUID
-	Edges []uuid.UUID
-	Cost  float64 // the sum of the costs of the edges; 0 if the query is not weighted
+	Nodes, Edges []uuid.UUID
+	Cost         float64 // the sum of the costs of the edges; 0 if the query is not weighted
 }
 
 // Read is a request for edges of nodes.
@@ -106,7 +106,8 @@ func Find(ctx context.Context, reader Reader, q Query, limits Limits) (Result, e
 			return Result{}, err
 		}
 		s.truncated = s.truncated || exhausted
-		if len(list) == q.Limit || known.complete || s.truncated {
+		s.assess(known, list)
+		if known.complete || s.truncated || known.worst.compare(known.bound) < 0 {
 			return Result{Paths: list, Truncated: s.truncated, Edges: s.examined, Nodes: len(s.ids)}, nil
 		}
 		if err := s.expand(ctx, known); err != nil {

@@ -62,33 +62,47 @@ type frontier struct {
 // survey is what the edges that were read say about paths.
 type survey struct {
 	graph     *subgraph
-	toTarget  *labels
+	distances [2]*labels // from the start, to the target
 	frontiers [2]frontier
-	complete  bool // all edges of possible paths are in the subgraph
-	bound     key  // paths with an edge that was not read are not below
+	maxLength int  // paths with more edges are not needed
+	worst     key  // paths that are worse are not needed
+	bound     key  // paths with an edge that was not read are not better
+	complete  bool // all edges of the paths that are needed are in the subgraph
 }
 
 // survey computes the distances in the subgraph.
 func (s *search) survey() *survey {
 	g := newSubgraph(len(s.ids), s.edges, s.query.Out, s.query.In)
-	fromStart := g.labelsFrom(&g.out, start, target, s.query.MaxLength, nil, &s.work)
-	v := &survey{graph: g, toTarget: g.labelsFrom(&g.in, target, start, s.query.MaxLength, nil, &s.work)}
-	ends := [2]*labels{fromStart, v.toTarget}
-	for i := range ends {
-		v.frontiers[i] = s.frontier(i, ends[i])
+	return &survey{graph: g, maxLength: s.query.MaxLength, worst: infinite, bound: infinite, distances: [2]*labels{
+		g.labelsFrom(&g.out, start, target, s.query.MaxLength, nil, &s.work),
+		g.labelsFrom(&g.in, target, start, s.query.MaxLength, nil, &s.work),
+	}}
+}
+
+// assess computes which other paths may be better than those in the subgraph.
+func (s *search) assess(v *survey, list []Path) {
+	if len(list) == s.query.Limit {
+		last := &list[len(list)-1]
+		v.worst = key{last.Cost, len(last.Edges)}
+		if !s.query.Weighted {
+			v.maxLength = len(last.Edges)
+		}
 	}
-	shortest := v.frontiers[start].hops + 1 + v.frontiers[target].hops
-	if v.complete = shortest > s.query.MaxLength; v.complete {
-		v.bound = infinite
-		return v
+	for i := range v.frontiers {
+		v.frontiers[i] = s.frontier(i, v.distances[i])
 	}
-	for i := range ends {
-		s.restrict(&v.frontiers[i], ends[i], v.frontiers[1-i].hops)
+	if v.complete = v.shortest() > v.maxLength; v.complete {
+		return
+	}
+	for i := range v.frontiers {
+		s.restrict(&v.frontiers[i], v.distances[i], v.maxLength-1-v.frontiers[1-i].hops)
 	}
 	a, b := v.frontiers[start].best, v.frontiers[target].best
 	v.bound = key{a.cost + b.cost, a.hops + 1 + b.hops}
-	return v
 }
+
+// shortest returns the smallest length of a path with an edge that was not read.
+func (v *survey) shortest() int { return v.frontiers[start].hops + 1 + v.frontiers[target].hops }
 
 // frontier returns the nodes of a side that are not expanded, in no order.
 func (s *search) frontier(i int, distance *labels) frontier {
@@ -104,12 +118,12 @@ func (s *search) frontier(i int, distance *labels) frontier {
 	return f
 }
 
-// restrict removes the nodes of a frontier from which even the nearest of the other side is too
-// far for a path, and sorts the others.
-func (s *search) restrict(f *frontier, distance *labels, otherHops int) {
+// restrict removes the nodes of a frontier that are more than maxHops edges from their end, which is
+// too far for a path, and sorts the others.
+func (s *search) restrict(f *frontier, distance *labels, maxHops int) {
 	f.nodes = slices.DeleteFunc(f.nodes, func(node int32) bool {
 		hops, _ := distance.fewest(node)
-		return hops+1+otherHops > s.query.MaxLength
+		return hops > maxHops
 	})
 	best := func(node int32) key {
 		k, _ := distance.within(node, s.query.MaxLength)
@@ -194,9 +208,12 @@ func (s *search) add(i int, nodes []int32, got Batch, v *survey) {
 	s.examined += got.Examined
 	// If paths through the nearest nodes of both sides are as long as allowed, those through nodes that
 	// are found only now are too long.
-	last := v.frontiers[start].hops+1+v.frontiers[target].hops == s.query.MaxLength
+	last := v.shortest() == v.maxLength
 	for _, e := range got.Edges {
-		if e.Source == e.Target {
+		if !s.query.Weighted {
+			e.Cost = 0
+		}
+		if e.Source == e.Target || s.isTooExpensive(&e, i, v) {
 			continue
 		}
 		source, sourceOK := s.node(e.Source, last)
@@ -210,11 +227,25 @@ func (s *search) add(i int, nodes []int32, got Batch, v *survey) {
 			continue
 		}
 		s.seen[e.ID] = struct{}{}
-		if !s.query.Weighted {
-			e.Cost = 0
-		}
 		s.edges = append(s.edges, edge{e.ID, source, target, e.Cost})
 	}
+}
+
+// isTooExpensive reports whether every path with an edge of a node of a frontier costs more than the
+// worst path that is needed. The part of a path before the edge costs at least as much as the nearest node
+// of the frontier, and the part after it as the nearest of the other side if that has not found the edge's
+// ends.
+func (s *search) isTooExpensive(e *Edge, i int, v *survey) bool {
+	cost := e.Cost + v.frontiers[i].best.cost
+	if other := &s.sides[1-i]; !other.knows(s.index, e.Source) && !other.knows(s.index, e.Target) {
+		cost += v.frontiers[1-i].best.cost
+	}
+	return cost > v.worst.cost
+}
+
+func (s *side) knows(index map[uuid.UUID]int32, id uuid.UUID) bool {
+	node, ok := index[id]
+	return ok && s.isFound[node]
 }
 
 // find notes that a node is reached from an end. Of an edge, the end that was expanded is already

@@ -9,22 +9,18 @@ import (
 	"github.com/google/uuid"
 )
 
-// enumerate returns the first paths in the subgraph that are better than all with an edge that was
-// not read; of a truncated search, all. exhausted reports that the limit of work ended it.
+// enumerate returns the first paths in the subgraph. exhausted reports that the limit of work ended it.
 //
 // It is Yen's algorithm with Lawler's improvement: after a path is found, the paths that leave it
 // at each of its nodes are candidates. Of a candidate only a lower bound is computed until it is
 // the first.
 func (s *search) enumerate(ctx context.Context, v *survey) (list []Path, exhausted bool) {
 	e := &enumerator{
-		search: s, graph: v.graph, base: v.toTarget, blocked: make([]bool, v.graph.nodes), dead: map[state]struct{}{},
-	}
-	bound := v.bound
-	if s.truncated {
-		bound = infinite
+		search: s, graph: v.graph, base: v.distances[target], blocked: make([]bool, v.graph.nodes),
+		dead: map[state]struct{}{},
 	}
 	e.push(candidate{nodes: []int32{start}})
-	for len(e.queue) > 0 && len(list) < s.query.Limit && e.queue[0].key.compare(bound) < 0 {
+	for len(e.queue) > 0 && len(list) < s.query.Limit {
 		if s.work > s.limits.Work {
 			return list, true
 		}
