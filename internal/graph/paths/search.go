@@ -17,6 +17,7 @@ type side struct {
 	found    []int32 // nodes that are reached from the end, itself included
 	isFound  map[int32]bool
 	expanded map[int32]bool // nodes whose edges were read
+	limit    int            // maximum number of edges of the next read; MaxInt: all that are left are too few
 }
 
 // search is the state of a search.
@@ -47,6 +48,7 @@ func newSearch(reader Reader, q Query, limits Limits) *search {
 	for i := range s.sides {
 		s.sides[i] = side{
 			found: []int32{int32(i)}, isFound: map[int32]bool{int32(i): true}, expanded: map[int32]bool{},
+			limit: limits.FirstRead,
 		}
 	}
 	return s
@@ -135,32 +137,36 @@ func (s *search) restrict(f *frontier, distance *labels, maxHops int) {
 	f.best = best(f.nodes[0])
 }
 
-// expand reads the edges of the nearest nodes at one end: where there are fewer nodes, or where a
-// limited read suffices.
+// expand reads the edges of the nearest nodes at one end: where a smaller read may suffice, or where
+// there are fewer nodes.
 func (s *search) expand(ctx context.Context, v *survey) error {
-	order := []int{start, target}
-	if len(v.frontiers[target].nodes) < len(v.frontiers[start].nodes) {
-		slices.Reverse(order)
-	}
 	left := s.limits.Edges - s.examined
-	for limit := s.limits.FirstRead; ; limit *= readGrowth {
-		limit = min(limit, left)
-		for _, i := range order {
-			if limit <= 0 {
-				break
-			}
-			nodes := s.batch(i, v.frontiers[i].nodes)
-			got, err := s.read(ctx, i, nodes, limit, limit)
-			if err != nil {
-				return err
-			}
-			if !got.Truncated {
-				s.add(i, nodes, got, v)
-				return nil
-			}
+	for {
+		i := start
+		if cmp.Or(
+			cmp.Compare(s.sides[target].limit, s.sides[start].limit),
+			cmp.Compare(len(v.frontiers[target].nodes), len(v.frontiers[start].nodes)),
+		) < 0 {
+			i = target
 		}
-		if limit == left {
-			return s.expandPartly(ctx, order[0], v, left)
+		limit := min(s.sides[i].limit, left)
+		if limit <= 0 || s.sides[i].limit == math.MaxInt {
+			return s.expandPartly(ctx, i, v, left)
+		}
+		nodes := s.batch(i, v.frontiers[i].nodes)
+		got, err := s.read(ctx, i, nodes, limit, limit)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !got.Truncated:
+			s.sides[i].limit = s.limits.FirstRead
+			s.add(i, nodes, got, v)
+			return nil
+		case limit == left:
+			s.sides[i].limit = math.MaxInt
+		default:
+			s.sides[i].limit *= readGrowth
 		}
 	}
 }
