@@ -708,7 +708,8 @@ export interface paths {
          *     JSON-RPC 2.0, at most 1 MiB, and the response to a request is one message in JSON. The header `Accept` must
          *     contain `application/json` and `text/event-stream`.
          *
-         *     The tools are `search`, `hybrid_search`, `node`, `neighbors`, `history`, `execute_command`, `series` and `query`.
+         *     The tools are `search`, `hybrid_search`, `node`, `neighbors`, `paths`, `history`, `execute_command`, `series`, `query` and
+         *     `promql`.
          *     Only tools whose scopes the key has are offered. A tool calls the routes of this API with the key and the
          *     workspace of the request, so each of these calls counts against the plan and is in the audit log, as well as the
          *     request itself. At most 100 calls are made for a request. See docs/mcp.md.
