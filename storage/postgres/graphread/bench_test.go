@@ -1,6 +1,7 @@
 package graphread_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -260,16 +261,18 @@ func BenchmarkPaths(b *testing.B) {
 		}, false},
 		{"20", graphread.PathQuery{Limit: 20, Out: true, In: true}, false},
 		{"20/out", graphread.PathQuery{Limit: 20, Out: true}, false},
+		{"20/depth=10", graphread.PathQuery{Limit: 20, Out: true, In: true, MaxDepth: 10}, true},
 		{"weighted", graphread.PathQuery{Limit: 1, Out: true, In: true, Weight: "weight"}, false},
 		{"weighted/out", graphread.PathQuery{Limit: 1, Out: true, Weight: "weight"}, false},
 		{"weighted/20", graphread.PathQuery{Limit: 20, Out: true, In: true, Weight: "weight"}, false},
+		{"weighted/20/depth=10", graphread.PathQuery{Limit: 20, Out: true, Weight: "weight", MaxDepth: 10}, true},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var times []time.Duration
 			found, truncated, edges := 0, 0, 0
 			for n := 0; b.Loop(); n++ {
 				q := c.query
-				q.From, q.To, q.MaxDepth = from[n%len(from)].ID, to[n%len(to)].ID, 6
+				q.From, q.To, q.MaxDepth = from[n%len(from)].ID, to[n%len(to)].ID, cmp.Or(q.MaxDepth, 6)
 				if c.hub {
 					q.From = hub
 				}
