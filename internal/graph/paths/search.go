@@ -215,6 +215,11 @@ func (s *search) add(i int, nodes []int32, got Batch, v *survey) {
 	// If paths through the nearest nodes of both sides are as long as allowed, those through nodes that
 	// are found only now are too long.
 	last := v.shortest() == v.maxLength
+	if len(s.ids)+len(got.Edges) > s.limits.Nodes { // the nodes that are cheap to reach are kept, always the same
+		slices.SortFunc(got.Edges, func(a, b Edge) int {
+			return cmp.Or(cmp.Compare(a.Cost, b.Cost), compareIDs(a.ID, b.ID))
+		})
+	}
 	for _, e := range got.Edges {
 		if !s.query.Weighted {
 			e.Cost = 0
