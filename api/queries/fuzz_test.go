@@ -20,6 +20,8 @@ func FuzzParameters(f *testing.F) {
 		"ids=0194a5b0-0000-7000-8000-00000000000a,x", "createdAfter=2026-11-21T07:40:08Z&updatedBefore=0000-01-01T00:00:00Z",
 		"property.a.b=%00&property.=x", "property.%E2%80%AE=1&name=%25_%5C", "cursor=&offset=1", "sort=--name&limit=0x10",
 		"after=18446744073709551615", "depth=4&direction=up", "%ff=%fe&&&=",
+		"from=0194a5b0-0000-7000-8000-00000000000a&to=0194a5b0-0000-7000-8000-00000000000b&maxDepth=10&limit=20&weight=km" +
+			"&direction=in&relationType=a%2Cb&entityType=actor",
 	} {
 		f.Add(query, "")
 	}
@@ -42,6 +44,11 @@ func FuzzParameters(f *testing.F) {
 			require.NotContains(t, filter.Properties, "")
 			require.NotContains(t, types, "")
 			require.True(t, cursor == "" || page.Offset == 0)
+		}
+		if q, err := pathQuery(request.Query(r)); !refused(t, err) {
+			require.NotContains(t, q.EntityTypes, "")
+			require.True(t, q.MaxDepth >= 1 && q.MaxDepth <= maxPathDepth && q.Limit >= 1 && q.Limit <= maxPaths)
+			require.True(t, q.Out || q.In)
 		}
 		if last != "" {
 			r.Header.Set(lastEventID, last)

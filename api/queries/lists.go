@@ -26,6 +26,7 @@ type graphStore interface {
 		ctx context.Context, workspace uuid.UUID, filter graphread.EdgeFilter, page graphread.Page,
 	) (graphread.List[graph.Edge], error)
 	Neighbors(ctx context.Context, workspace uuid.UUID, q graphread.NeighborQuery) (graphread.NeighborList, error)
+	Paths(ctx context.Context, workspace uuid.UUID, q graphread.PathQuery) (graphread.PathList, error)
 }
 
 func (a *api) listNodes(w http.ResponseWriter, r *http.Request) error {

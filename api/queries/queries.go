@@ -1,5 +1,5 @@
 // Package queries serves the routes that read the graph: nodes and edges, single or lists, the
-// neighbors of a node, the history, and the stream of changes. It parses requests, reads from
+// neighbors of a node, paths, the history, and the stream of changes. It parses requests, reads from
 // Postgres, and encodes responses with package api/graphjson. It does not write.
 package queries
 
@@ -42,6 +42,7 @@ const (
 	edgePath  = edgesPath + "/{id}"
 
 	neighborsPath = nodePath + "/neighbors"
+	pathsPath     = "/api/queries/paths"
 	historyPath   = "/api/queries/history"
 	cascadesPath  = historyPath + "/{sequence}/edges"
 	eventsPath    = "/api/queries/events"
@@ -64,6 +65,7 @@ func Routes(deps Deps) []route.Route {
 		get(edgePath, a.getEdge, request.ReadEdges),
 		// These return both nodes and edges.
 		{Method: http.MethodGet, Pattern: neighborsPath, Scopes: both, RequireAllScopes: true, Handle: a.listNeighbors},
+		{Method: http.MethodGet, Pattern: pathsPath, Scopes: both, RequireAllScopes: true, Handle: a.listPaths},
 		{Method: http.MethodGet, Pattern: historyPath, Scopes: both, RequireAllScopes: true, Handle: a.listHistory},
 		{Method: http.MethodGet, Pattern: cascadesPath, Scopes: both, RequireAllScopes: true, Handle: a.listCascadeEdges},
 		{

@@ -279,6 +279,7 @@ func (w *environment) parameterClasses(t *testing.T) []requestClass {
 		{"deletions of points", node, toRequests(http.MethodDelete, pointsPath, badDeletions(w.source.ID, w.gone.ID))},
 		{"the graph", node, lists},
 		{"neighbors", node, toRequests(http.MethodGet, "/api/queries/nodes/"+w.node+"/neighbors", badNeighbors())},
+		{"paths", node, toRequests(http.MethodGet, "/api/queries/paths", badPaths(w.node, w.node))},
 		{"ids", node, ids}, {"streams", node, streams},
 		{"the audit log", node, append(
 			toRequests(http.MethodGet, "/api/admin/audit", badAuditParams()),

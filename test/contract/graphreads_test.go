@@ -49,6 +49,9 @@ func TestWhatIsCommandedIsReadInEveryWay(t *testing.T) {
 	w.Get(t, "/api/queries/nodes/"+b+"/neighbors?direction=in", &around)
 	require.Equal(t, a, around[0].Node.ID)
 	require.Equal(t, edge, around[0].Edges[0].ID)
+	var between []pathItem
+	w.Get(t, "/api/queries/paths?from="+b+"&to="+a, &between)
+	require.Equal(t, edge, between[0].Edges[0].ID)
 	w.batch(t, `{"commands":[`+updateNode(a, `"properties":{"k":5}`)+`,`+updateNode(b, `"name":"c"`)+`]}`)
 	require.Equal(t, []string{"ÄPFEL a"}, names("property.k=5"))
 

@@ -89,7 +89,7 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"execute_command", "history", "hybrid_search", "neighbors", "node", "promql", "query", "search",
+		"execute_command", "history", "hybrid_search", "neighbors", "node", "paths", "promql", "query", "search",
 		"series",
 	}, names)
 
@@ -191,6 +191,8 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 		"no id":              {"node", map[string]any{"id": "../edges"}, 404, ""},
 		"no text":            {"node", map[string]any{"id": hub, "text": "version"}, 400, "text"},
 		"a wrong depth":      {"neighbors", map[string]any{"id": hub, "depth": 9}, 400, "depth"},
+		"a wrong end":        {"paths", map[string]any{"from": hub, "to": "Hub"}, 400, "to"},
+		"too many paths":     {"paths", map[string]any{"from": hub, "to": hub, "limit": 21}, 400, "limit"},
 		"a negative limit":   {"series", map[string]any{"limit": -1}, 400, "limit"},
 		"an unknown command": {"execute_command", map[string]any{"type": "DROP"}, 422, "type"},
 		"an unknown function": {
@@ -212,6 +214,7 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 	wrong := map[string]any{"ID": 5, "x": 1}
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "node", Arguments: wrong})
 	require.True(t, err != nil || result.IsError, "wrong arguments")
+	requirePathsInParts(t, call, create, hub)
 }
 
 func TestToolsAreOfferedByScope(t *testing.T) {
@@ -322,4 +325,41 @@ func TestBadRequestsOfTheModelContextProtocol(t *testing.T) {
 	}
 	require.Less(t, time.Since(before), 8*time.Second)
 	require.Contains(t, string(send(contract.Request{}).Body), `"search"`, "the next good request works")
+}
+
+// requirePathsInParts requires that paths which are too large for one answer are read in several.
+func requirePathsInParts(
+	t *testing.T, call func(string, any) toolAnswer, create func(map[string]any) string, hub string,
+) {
+	t.Helper()
+	end := create(map[string]any{"name": "End", "entityType": "object", "properties": map[string]any{
+		"a": strings.Repeat("x", 600), "b": strings.Repeat("y", 600), "c": strings.Repeat("z", 600),
+	}})
+	for weight := range 12 {
+		call("execute_command", map[string]any{"type": "CREATE_EDGE", "payload": map[string]any{
+			"sourceId": hub, "targetId": end, "relationType": "TO", "properties": map[string]any{"weight": weight},
+		}})
+	}
+	costs, offset := []any{}, 0.0
+	for range 12 {
+		page := call("paths", map[string]any{"from": hub, "to": end, "weight": "weight", "limit": 12, "offset": offset})
+		require.EqualValues(t, 12, *page.Total)
+		for _, result := range page.Results {
+			var path pathItem
+			require.NoError(t, json.Unmarshal(result, &path))
+			require.Len(t, path.Nodes, 2)
+			costs = append(costs, *path.Cost)
+		}
+		if page.Next == nil {
+			break
+		}
+		require.Greater(t, page.Next["offset"], offset)
+		offset = page.Next["offset"].(float64)
+	}
+	require.Greater(t, offset, 0.0)
+	require.Equal(t, []any{0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0}, costs)
+	one := call("paths", map[string]any{"from": end, "to": hub, "relationTypes": []string{"TO"}, "direction": "in"})
+	require.Len(t, one.Results, 1)
+	require.Len(t, one.Citations, 2)
+	require.Empty(t, call("paths", map[string]any{"from": end, "to": hub, "direction": "out", "offset": 3}).Results)
 }

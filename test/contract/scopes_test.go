@@ -54,6 +54,7 @@ func scopesOfRoutes() map[string]needs {
 		"GET /api/queries/edges":                     readEdges,
 		"GET /api/queries/edges/{id}":                readEdges,
 		"GET /api/queries/nodes/{id}/neighbors":      both,
+		"GET /api/queries/paths":                     both,
 		"GET /api/queries/history":                   both,
 		"GET /api/queries/history/{sequence}/edges":  both,
 		"GET /api/queries/events":                    both,

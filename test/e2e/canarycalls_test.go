@@ -48,6 +48,9 @@ func (w *tenants) calls() (calls []call) {
 			}
 		}
 	}
+	for _, query := range w.pathQueries() {
+		calls = append(calls, call{op: "GET /api/queries/paths", path: "/api/queries/paths?" + query})
+	}
 	for _, query := range w.pointQueries() {
 		calls = append(calls, call{op: "GET /api/live-data/query", path: "/api/live-data/query?" + query})
 	}
@@ -161,6 +164,23 @@ func (w *tenants) valuesOf(name string, s *openapi3.Schema) []string {
 		return append(w.knownValues("node", "edge", "source", "gone", "key"), w.values["node"]+","+w.values["source"])
 	}
 	return w.knownValues("propertyValue", "tagValue", "metric", "sourceName", "relation", "name")
+}
+
+// pathQueries returns queries of paths between the first tenant's nodes, with each of the other parameters.
+func (w *tenants) pathQueries() (queries []string) {
+	id := url.QueryEscape
+	for _, from := range w.firstTenantIDs() {
+		for _, to := range w.knownValues("node", "edgeTarget", "gone") {
+			queries = append(queries, "from="+from+"&to="+to)
+		}
+	}
+	for _, more := range []string{
+		"direction=out&limit=20&maxDepth=10", "relationType=" + id(w.values["relation"]), "entityType=object,concept",
+		"weight=" + id(w.values["propertyKey"]),
+	} {
+		queries = append(queries, "from="+w.values["node"]+"&to="+w.values["edgeTarget"]+"&"+more)
+	}
+	return queries
 }
 
 // pointQueries returns queries of points with several parameters.
@@ -312,6 +332,7 @@ func (w *tenants) mcpCalls() (calls []call) {
 	for _, id := range w.knownValues("node", "gone", "source", "edge") {
 		tool("node", object{"id": id})
 		tool("neighbors", object{"id": id, "depth": 3})
+		tool("paths", object{"from": id, "to": p["edgeTarget"], "limit": 20})
 		tool("history", object{"nodeId": id})
 		tool("execute_command", object{"type": "UPDATE_NODE", "payload": object{"id": id, "name": "taken over"}})
 		add("resources/read", object{"uri": "livegraph://nodes/" + id})

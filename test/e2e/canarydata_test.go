@@ -125,7 +125,7 @@ func (w *tenants) writeGraphCanaries() {
 		object{"id": edgeID, "relationType": w.values["relation"], "properties": object{c("edge's key"): c("edge's value")}},
 		http.StatusOK,
 	)
-	w.values["edge"] = edgeID
+	w.values["edge"], w.values["edgeTarget"] = edgeID, chosen
 	gone := w.id(
 		run("CREATE_NODE", object{"name": c("deleted node"), "entityType": "actor"}, http.StatusCreated), "node.id",
 	)

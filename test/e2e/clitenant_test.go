@@ -27,7 +27,9 @@ func testWorkspaceByCommandLine(t *testing.T, s *server) {
 			"id": pump, "name": "Pump 7", "entityType": "object", "description": "leaks oil at night \x1b[31m",
 		}},
 		{"type": "CREATE_NODE", "payload": map[string]any{"id": boiler, "name": "Boiler", "entityType": "object"}},
-		{"type": "CREATE_EDGE", "payload": map[string]any{"sourceId": pump, "targetId": boiler, "relationType": "feeds"}},
+		{"type": "CREATE_EDGE", "payload": map[string]any{
+			"sourceId": pump, "targetId": boiler, "relationType": "feeds", "properties": map[string]any{"km": 2.5},
+		}},
 	}}, http.StatusOK, nil)
 	s.Do(
 		http.MethodPost, "/api/live-data/sources",
@@ -65,6 +67,14 @@ func testWorkspaceByCommandLine(t *testing.T, s *server) {
 		require.NotContains(t, shown, "\x1b", "what a terminal would obey is not printed")
 		require.Regexp(t, `feeds +`+pump.String()+` +`+boiler.String(), shown)
 		require.Regexp(t, `(?m)^1 +feeds +Boiler`, s.CLI("graph", "neighbors", pump.String()))
+		require.Regexp(
+			t, `(?m)^1 +- +Pump 7 -\[feeds\]-> Boiler\n1 path$`, s.CLI("graph", "path", pump.String(), boiler.String()),
+		)
+		require.Regexp(t, `(?m)^1 +2.5 +Boiler <-\[feeds\]- Pump 7\n1 path$`, s.CLI(
+			"graph", "path", boiler.String(), pump.String(), "--weight", "km", "--limit", "5", "--max-depth", "2",
+			"--relation-type", "feeds", "--entity-type", "actor",
+		))
+		require.Contains(t, s.CLI("graph", "path", boiler.String(), pump.String(), "--direction", "out"), "0 paths")
 		require.Contains(t, s.CLI("graph", "undo"), "undo of BATCH")
 		require.Contains(t, s.CLI("graph", "nodes"), "0 nodes")
 		require.Contains(t, s.CLI("graph", "redo"), "redo of BATCH")
@@ -84,7 +94,7 @@ func testWorkspaceByCommandLine(t *testing.T, s *server) {
 	t.Run("as JSON, the interface's answer", func(t *testing.T) {
 		for _, command := range [][]string{
 			{"sources", "list"}, {"series", "list"}, {"query"}, {"graph", "nodes"}, {"graph", "node", pump.String()},
-			{"graph", "neighbors", pump.String()},
+			{"graph", "neighbors", pump.String()}, {"graph", "path", pump.String(), boiler.String()},
 			{"graph", "history"}, {"search", "oil"}, {"search", "--hybrid", "oil"}, {"index", "status"}, {"graph", "undo"},
 			{"graph", "redo"},
 		} {

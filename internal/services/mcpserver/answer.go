@@ -75,7 +75,7 @@ func newAnswer(r *response) *answer {
 		a.Notes = append(a.Notes, truncate.Bytes(warning, maxText))
 	}
 	if r.Meta.Truncated {
-		a.Notes = append(a.Notes, "There are more edges than are followed; some nodes are missing.")
+		a.Notes = append(a.Notes, "There are more edges than are followed; some results may be missing.")
 	}
 	return a
 }

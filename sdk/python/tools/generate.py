@@ -48,6 +48,7 @@ SCHEMAS = (
     "NewDocument",
     "NewSource",
     "Node",
+    "Path",
     "Point",
     "PointRows",
     "PointSeries",

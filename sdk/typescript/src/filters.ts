@@ -55,6 +55,9 @@ export type EdgeFilter = Parameters<'listEdges', Paging> & {
 /** Selects the neighbors of a node. */
 export type NeighborFilter = Parameters<'listNeighbors', Paging>
 
+/** Selects paths between two nodes. */
+export type PathFilter = Parameters<'listPaths', 'from' | 'to'>
+
 /** Selects sources. */
 export type SourceFilter = Parameters<'listSources', Paging> & {
   /** Values of tags, such as `{ room: 'cellar' }`. */

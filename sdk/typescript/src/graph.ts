@@ -13,7 +13,14 @@ import {
   type VersionOptions,
 } from './commands.js'
 import { ResponseError } from './errors.js'
-import type { CursorPage, EdgeFilter, NeighborFilter, NodeFilter, RequestOptions } from './filters.js'
+import type {
+  CursorPage,
+  EdgeFilter,
+  NeighborFilter,
+  NodeFilter,
+  PathFilter,
+  RequestOptions,
+} from './filters.js'
 import { command as headers, encode, idempotency, part, selection } from './request.js'
 import type { Page } from './response.js'
 import type { IdempotentOptions } from './sources.js'
@@ -31,6 +38,8 @@ import type {
   NeighborsMeta,
   Node,
   NodeChanges,
+  Path,
+  PathsMeta,
 } from './types.js'
 
 /**
@@ -185,6 +194,26 @@ export class Nodes {
   ): AsyncGenerator<Neighbor, void, undefined> {
     const query = selection({ limit: 100, ...filter })
     return this.#transport.pages<Neighbor>({ method: 'GET', path: neighborsPath(id), query }, { signal })
+  }
+
+  /**
+   * Returns the shortest paths between two nodes, or with `weight` the cheapest, at most `limit` (1, up to 20).
+   *
+   * `meta.truncated` of the page is true if the server stopped the search at a limit. The paths exist, but others may
+   * be better or missing.
+   *
+   * @throws NotFoundError if one of the nodes does not exist
+   */
+  paths(
+    from: string,
+    to: string,
+    { signal, ...filter }: PathFilter & RequestOptions = {},
+  ): Promise<Page<Path, PathsMeta>> {
+    const query = selection({ from, to, ...filter })
+    return this.#transport.page<Path, PathsMeta>(
+      { method: 'GET', path: '/api/queries/paths', query },
+      { signal },
+    )
   }
 }
 

@@ -222,6 +222,35 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/queries/paths": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the shortest paths between two nodes
+         * @description Scopes `read:nodes` and `read:edges` (both). Returns the first `limit` paths between two nodes, each with its
+         *     nodes and edges in order. A path contains no node twice. Parallel edges are different paths.
+         *
+         *     Paths are sorted by length, or with `weight` by cost and then by length. Equal paths are sorted by the ids of
+         *     their edges. The response has all paths, so `meta.total` is their number and there is no next page. If `from`
+         *     and `to` are the same node, the only path has this node and no edges. If there is no path, `data` is empty.
+         *
+         *     A search begins at both nodes and visits at most 100,000 edges and 20,000 nodes. If it stops at a limit,
+         *     `meta.truncated` is true: the paths exist, but others may be shorter, cheaper or missing. Filters make a search
+         *     smaller.
+         */
+        get: operations["listPaths"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/queries/edges": {
         parameters: {
             query?: never;
@@ -679,7 +708,8 @@ export interface paths {
          *     JSON-RPC 2.0, at most 1 MiB, and the response to a request is one message in JSON. The header `Accept` must
          *     contain `application/json` and `text/event-stream`.
          *
-         *     The tools are `search`, `hybrid_search`, `node`, `neighbors`, `history`, `execute_command`, `series` and `query`.
+         *     The tools are `search`, `hybrid_search`, `node`, `neighbors`, `paths`, `history`, `execute_command`, `series`, `query` and
+         *     `promql`.
          *     Only tools whose scopes the key has are offered. A tool calls the routes of this API with the key and the
          *     workspace of the request, so each of these calls counts against the plan and is in the audit log, as well as the
          *     request itself. At most 100 calls are made for a request. See docs/mcp.md.
@@ -2234,6 +2264,34 @@ export interface components {
                 hasMore: boolean;
                 nextCursor: string | null;
                 /** @description Whether there are more edges than were followed. */
+                truncated: boolean;
+            };
+            requestId: components["schemas"]["RequestId"];
+        };
+        /** @description A path between two nodes. */
+        Path: {
+            /** @description The nodes, from `from` to `to`. */
+            nodes: components["schemas"]["Node"][];
+            /** @description The edges between these nodes. An edge may point in either direction. */
+            edges: components["schemas"]["Edge"][];
+            /** @description Number of edges. */
+            length: number;
+            /** @description Sum of the costs of the edges. Only with `weight`. */
+            cost?: number;
+        };
+        PathList: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Path"][];
+            meta: {
+                /** @description Number of paths found. */
+                total: number;
+                limit: number;
+                offset: number;
+                /** @description Always false. */
+                hasMore: boolean;
+                /** @description Always null. */
+                nextCursor: string | null;
+                /** @description Whether the search stopped at a limit. */
                 truncated: boolean;
             };
             requestId: components["schemas"]["RequestId"];
@@ -4161,6 +4219,71 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NeighborList"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    listPaths: {
+        parameters: {
+            query: {
+                /** @description The node where paths begin. An unknown id returns 404. */
+                from: string;
+                /** @description The node where paths end. An unknown id returns 404. */
+                to: string;
+                /** @description Maximum number of edges of a path. */
+                maxDepth?: number;
+                /** @description Maximum number of paths. Other than in lists, a larger value is refused. */
+                limit?: number;
+                /** @description Follow edges from source to target, from target to source, or in both directions. */
+                direction?: "out" | "in" | "both";
+                /** @description Follow only edges of exactly this type. Repeat the parameter for several types. */
+                relationType?: string[];
+                /**
+                 * @description Follow paths only through nodes of these types, repeated or separated by commas. `from` and `to` may be of
+                 *     any type.
+                 */
+                entityType?: components["schemas"]["EntityType"][];
+                /**
+                 * @description The name of a top-level property of edges that is their cost. The cost of a path is the sum of the costs of
+                 *     its edges. Edges where the property is missing, not a number or negative are not followed, nor are paths
+                 *     whose cost is beyond the range of a 64-bit float.
+                 * @example kilometers
+                 */
+                weight?: string;
+            };
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The paths. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PathList"];
                 };
             };
             400: components["responses"]["Malformed"];

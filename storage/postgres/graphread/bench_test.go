@@ -1,6 +1,7 @@
 package graphread_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/test/graphdata"
 	"github.com/livegraph/livegraph/test/pgtest"
@@ -228,5 +230,71 @@ func BenchmarkNeighbors(b *testing.B) {
 				b.ReportMetric(0, "ns/op")
 			})
 		}
+	}
+}
+
+// BenchmarkPaths searches paths between ordinary nodes, and from a hub of 20,000 edges, in a graph
+// of 100,000 nodes and a million edges.
+func BenchmarkPaths(b *testing.B) {
+	url := testenv.Postgres(b)
+	db := pgtest.OpenAt(b, url)
+	pgtest.FillGraph(b, db, url, 100_000, 1_000_000)
+	hub := pgtest.HubNode(b, db, pgtest.GraphWorkspace)
+	nodes := func(offset int) []graph.Node {
+		l, err := db.Nodes(b.Context(), pgtest.GraphWorkspace, graphread.NodeFilter{}, graphread.Page{
+			Limit: 100, Offset: offset,
+		})
+		require.NoError(b, err)
+		return l.Items
+	}
+	from, to := nodes(4_242), nodes(70_000)
+	for _, c := range []struct {
+		name  string
+		query graphread.PathQuery
+		hub   bool
+	}{
+		{"shortest", graphread.PathQuery{Limit: 1, Out: true, In: true}, false},
+		{"shortest/out", graphread.PathQuery{Limit: 1, Out: true}, false},
+		{"shortest/hub", graphread.PathQuery{Limit: 1, Out: true, In: true}, true},
+		{"shortest/types", graphread.PathQuery{
+			Limit: 1, Out: true, RelationTypes: []string{"feeds", "owns"}, EntityTypes: []string{"object"},
+		}, false},
+		{"20", graphread.PathQuery{Limit: 20, Out: true, In: true}, false},
+		{"20/out", graphread.PathQuery{Limit: 20, Out: true}, false},
+		{"20/depth=10", graphread.PathQuery{Limit: 20, Out: true, In: true, MaxDepth: 10}, true},
+		{"weighted", graphread.PathQuery{Limit: 1, Out: true, In: true, Weight: "weight"}, false},
+		{"weighted/out", graphread.PathQuery{Limit: 1, Out: true, Weight: "weight"}, false},
+		{"weighted/20", graphread.PathQuery{Limit: 20, Out: true, In: true, Weight: "weight"}, false},
+		{"weighted/20/depth=10", graphread.PathQuery{Limit: 20, Out: true, Weight: "weight", MaxDepth: 10}, true},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			var times []time.Duration
+			found, truncated, edges := 0, 0, 0
+			for n := 0; b.Loop(); n++ {
+				q := c.query
+				q.From, q.To, q.MaxDepth = from[n%len(from)].ID, to[n%len(to)].ID, cmp.Or(q.MaxDepth, 6)
+				if c.hub {
+					q.From = hub
+				}
+				start := time.Now()
+				list, err := db.Paths(b.Context(), pgtest.GraphWorkspace, q)
+				require.NoError(b, err)
+				times = append(times, time.Since(start))
+				if list.Truncated {
+					truncated++
+				}
+				if found += len(list.Items); len(list.Items) > 0 {
+					edges += len(list.Items[0].Edges)
+				}
+			}
+			slices.Sort(times)
+			runs := float64(len(times))
+			b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "p50-ms")
+			b.ReportMetric(float64(times[int(0.95*float64(len(times)-1))].Microseconds())/1000, "p95-ms")
+			b.ReportMetric(float64(found)/runs, "paths")
+			b.ReportMetric(float64(edges)/runs, "length")
+			b.ReportMetric(float64(truncated)/runs, "truncated")
+			b.ReportMetric(0, "ns/op")
+		})
 	}
 }

@@ -70,7 +70,7 @@ func (db *Store) Neighbors(ctx context.Context, workspace uuid.UUID, q NeighborQ
 			tx: tx, workspace: workspace, query: q, seen: map[uuid.UUID]int{q.Node: 0}, edges: map[uuid.UUID][]uuid.UUID{},
 			edgesLeft: maxWalkEdges,
 		}
-		if err := w.start(ctx); err != nil {
+		if err := requireNode(ctx, tx, workspace, q.Node); err != nil {
 			return err
 		}
 		found, err := w.run(ctx)
@@ -117,9 +117,10 @@ type walk struct {
 	truncated bool
 }
 
-func (w *walk) start(ctx context.Context) error {
-	err := w.tx.QueryRow(
-		ctx, `SELECT FROM nodes WHERE workspace_id = $1 AND id = $2 AND NOT deleted`, w.workspace, w.query.Node,
+// requireNode returns a NotFound error for a node that is not live.
+func requireNode(ctx context.Context, tx pgx.Tx, workspace, id uuid.UUID) error {
+	err := tx.QueryRow(
+		ctx, `SELECT FROM nodes WHERE workspace_id = $1 AND id = $2 AND NOT deleted`, workspace, id,
 	).Scan()
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fault.New(fault.NotFound, "No such node")
@@ -200,7 +201,7 @@ func (w *walk) followOneWay(
 	s := newWalkStatement(w.workspace, retrieval.Step{
 		Frontier: frontier, Direction: direction, RelationTypes: w.query.RelationTypes, MaxPerNode: perNode,
 		Limit: w.edgesLeft,
-	})
+	}, "")
 	rows, err := w.tx.Query(ctx, s.sql(), postgres.WithCustomPlan(s.args)...)
 	if err != nil {
 		return nil, err

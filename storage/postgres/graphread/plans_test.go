@@ -75,11 +75,26 @@ func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 		Node: someNode(t, db, pgtest.GraphWorkspace), Depth: 2, Out: true, In: true, Limit: 50,
 	})
 	require.NoError(t, err)
+	requireWalkPlans(t, db, r)
+	for _, weight := range []string{"", "weight"} {
+		_, err = r.Paths(t.Context(), pgtest.GraphWorkspace, graphread.PathQuery{
+			From: someNode(t, db, pgtest.GraphWorkspace), To: pgtest.HubNode(t, db, pgtest.GraphWorkspace), MaxDepth: 4,
+			Limit: 20, Out: true, In: true, EntityTypes: []string{"object"}, Weight: weight,
+		})
+		require.NoError(t, err)
+		requireWalkPlans(t, db, r)
+	}
+}
+
+// requireWalkPlans requires that the recorded statements find edges and nodes by indexes.
+func requireWalkPlans(t *testing.T, db *pgtest.DB, r *pgtest.Recorder) {
+	t.Helper()
 	plans, err := r.Plans(t.Context(), db)
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(plans, "\n"), "edges_out")
 	require.Contains(t, strings.Join(plans, "\n"), "edges_in")
 	require.NotContains(t, strings.Join(plans, "\n"), "Seq Scan on edges")
+	require.NotContains(t, strings.Join(plans, "\n"), "Seq Scan on nodes")
 }
 
 // Finding out that more than a few rows pass a filter can take as long as counting them, so they

@@ -29,7 +29,7 @@ func (db *Store) WalkEdges(
 	if len(step.Frontier) == 0 || step.Limit <= 0 || step.MaxPerNode <= 0 {
 		return walked, nil
 	}
-	s := newWalkStatement(workspace, step)
+	s := newWalkStatement(workspace, step, "")
 	err = db.root.QueryOnce(ctx, s.sql(), s.args, func(rows pgx.Rows) error {
 		walked, err = collectWalk(rows, s.limit)
 		return err
@@ -48,13 +48,21 @@ type walkStatement struct {
 	step                                        retrieval.Step
 	workspace, frontier, relationFilter, filter string // filter: condition on the other end; empty: none
 	perNode, total                              string // the limits as parameters
+	weight                                      string // expression of the weight of an edge
 	limit                                       int    // maximum number of edges in each direction
 }
 
-func newWalkStatement(workspace uuid.UUID, step retrieval.Step) *walkStatement {
+// newWalkStatement returns the statement of a step. If weight is not empty, it also reads the
+// property of the edges with this name, if that is a number.
+func newWalkStatement(workspace uuid.UUID, step retrieval.Step, weight string) *walkStatement {
 	w := &postgres.Where{}
 	s := &walkStatement{step: step, limit: step.Limit}
-	s.workspace, s.frontier = w.Arg(workspace), w.Arg(IDArray(step.Frontier))
+	s.workspace, s.frontier, s.weight = w.Arg(workspace), w.Arg(IDArray(step.Frontier)), "NULL::text"
+	if weight != "" {
+		value := "(w.properties -> " + w.Arg(weight) + "::text)"
+		s.weight = fmt.Sprintf(`(SELECT CASE jsonb_typeof(%[1]s) WHEN 'number' THEN %[1]s::text END
+			FROM edges w WHERE w.workspace_id = %[2]s AND w.id = s.id)`, value, s.workspace)
+	}
 	if step.Direction != retrieval.Outgoing && step.Direction != retrieval.Incoming {
 		s.limit = (step.Limit + 1) / 2
 	}
@@ -114,10 +122,10 @@ func (s *walkStatement) directionSQL(from, to string, number int) string {
 			(SELECT e.id, e.%[5]s AS other %[1]s AND e.relation_type = k.name LIMIT k.most + 1) e)`,
 			edges, order, maxRelationTypes, s.perNode, to)
 	}
-	return fmt.Sprintf(`(SELECT s.id, s.node, s.other, %d AS way, s.kind, s.most, %s AS passes
+	return fmt.Sprintf(`(SELECT s.id, s.node, s.other, %d AS way, s.kind, s.most, %s AS passes, %s AS weight
 		FROM (SELECT e.id, f.node, e.other, e.kind, e.most
 			FROM unnest(%s::uuid[]) AS f(node) CROSS JOIN LATERAL %s e LIMIT %s + 1) s)`,
-		number, passes, s.frontier, source, s.total)
+		number, passes, s.weight, s.frontier, source, s.total)
 }
 
 // Directions of an edge from a node of the frontier.
@@ -129,7 +137,8 @@ const (
 // step is an edge that was followed, and the nodes at its ends.
 type step struct {
 	edge, from, to uuid.UUID
-	passes         bool // whether to passes the filter
+	passes         bool   // whether to passes the filter
+	weight         string // a number in JSON, or empty
 }
 
 // eachStep calls visit for each edge that a walkStatement reads, in order, with the direction in
@@ -143,15 +152,17 @@ func eachStep(rows pgx.Rows, limit int, visit func(s step, direction int, kept b
 		edge, node, other         pgtype.UUID
 		direction, kind, maxEdges int
 		passes                    bool
+		weight                    pgtype.Text
 		examined                  [directionIn + 1]int
 	)
 	groupSizes := map[edgeGroup]int{}
-	_, err := pgx.ForEachRow(rows, []any{&edge, &node, &other, &direction, &kind, &maxEdges, &passes}, func() error {
+	columns := []any{&edge, &node, &other, &direction, &kind, &maxEdges, &passes, &weight}
+	_, err := pgx.ForEachRow(rows, columns, func() error {
 		group := edgeGroup{node.Bytes, direction, kind}
 		groupSizes[group]++
 		examined[direction]++
 		kept := groupSizes[group] <= maxEdges && examined[direction] <= limit
-		visit(step{edge.Bytes, node.Bytes, other.Bytes, passes}, direction, kept)
+		visit(step{edge.Bytes, node.Bytes, other.Bytes, passes, weight.String}, direction, kept)
 		return nil
 	})
 	return err

@@ -92,6 +92,10 @@ func (t *tenant) crossTenantRequests(other *tenant, node, edge, source, ownSourc
 			call{method: http.MethodGet, path: "/api/queries/nodes/" + node.String() + "/neighbors"},
 			status(http.StatusNotFound),
 		},
+		{
+			call{method: http.MethodGet, path: "/api/queries/paths?from=" + node.String() + "&to=" + node.String()},
+			status(http.StatusNotFound),
+		},
 		{call{method: http.MethodGet, path: "/api/queries/history?limit=20&nodeId=" + node.String()}, nil},
 		{call{method: http.MethodGet, path: "/api/live-data/sources/" + source.String()}, status(http.StatusNotFound)},
 		{call{method: http.MethodGet, path: "/api/live-data/sources?name=" + other.canary}, emptyList},

@@ -49,6 +49,8 @@ type listing[T any] struct {
 	nouns string   // plural name; empty: noun with an s
 	head  []string // the column names
 	row   func(*T) []string
+	// truncated is what is printed for a list that is not complete.
+	truncated string
 }
 
 // print prints the page that the route returns, the total, and how to read the next page.
@@ -86,7 +88,8 @@ func (l *listing[T]) show(out *output.Writer, list *page[T]) error {
 		text += "; next page: --cursor " + list.Meta.NextCursor
 	}
 	if list.Meta.Truncated {
-		text = "the traversal reached its limit of edges: some nodes behind them are missing\n" + text
+		const noNodes = "the traversal reached its limit of edges: some nodes behind them are missing"
+		text = cmp.Or(l.truncated, noNodes) + "\n" + text
 	}
 	_, err := fmt.Fprintln(out, text)
 	return err

@@ -61,6 +61,21 @@ class NeighborFilter(TypedDict, total=False):
     """Return only these nodes. The others are traversed."""
 
 
+class PathFilter(TypedDict, total=False):
+    """Selects paths between two nodes."""
+
+    max_depth: int
+    """The maximum number of edges of a path, 1 to 10. The default is 6."""
+    direction: Literal["out", "in", "both"]
+    """The default is ``both``."""
+    relation_type: Texts
+    """Follow only these edges."""
+    entity_type: EntityType | Sequence[EntityType]
+    """Follow paths only through these nodes. The ends may be of any type."""
+    weight: str
+    """The name of the property of edges that is their cost."""
+
+
 class SourceFilter(TypedDict, total=False):
     """Selects sources."""
 

@@ -286,6 +286,29 @@ class Neighbor(TypedDict):
     edges: list[Edge]
 
 
+class Path(TypedDict):
+    """
+    A path between two nodes.
+    """
+
+    nodes: list[Node]
+    """
+    The nodes, from `from` to `to`.
+    """
+    edges: list[Edge]
+    """
+    The edges between these nodes. An edge may point in either direction.
+    """
+    length: int
+    """
+    Number of edges.
+    """
+    cost: NotRequired[float]
+    """
+    Sum of the costs of the edges. Only with `weight`.
+    """
+
+
 CommandType: TypeAlias = Literal[
     "CREATE_NODE", "UPDATE_NODE", "DELETE_NODE", "CREATE_EDGE", "UPDATE_EDGE", "DELETE_EDGE", "UNDO", "REDO"
 ]

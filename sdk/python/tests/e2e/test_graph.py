@@ -29,6 +29,15 @@ def test_nodes_and_edges_are_created_changed_and_deleted(client: Client) -> None
     assert [neighbor["node"]["id"] for neighbor in page] == [pump["id"]]
     assert page.meta["truncated"] is False
     assert len(list(client.nodes.iterate_neighbors(hall["id"]))) == 1
+    paths = client.nodes.paths(
+        hall["id"], pump["id"], limit=5, max_depth=2, relation_type=["is in"], entity_type="actor"
+    )
+    assert [[node["id"] for node in path["nodes"]] for path in paths] == [[hall["id"], pump["id"]]]
+    assert [edge["id"] for edge in paths.items[0]["edges"]] == [edge["id"]]
+    assert "cost" not in paths.items[0]
+    assert paths.meta["truncated"] is False
+    assert len(client.nodes.paths(hall["id"], pump["id"], direction="out")) == 0
+    assert client.nodes.paths(hall["id"], hall["id"], weight="km").items[0]["cost"] == 0
     deleted = client.nodes.delete(pump["id"], expected_version=2)
     assert deleted["affected"]["edges"] == [edge["id"]]
     with pytest.raises(NotFoundError):

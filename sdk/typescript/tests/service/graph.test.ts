@@ -39,6 +39,17 @@ test('nodes and edges are created, changed and deleted', async () => {
   expect(page.items.map(({ node }) => node.id)).toEqual([pump.id])
   expect(page.meta.truncated).toBe(false)
   expect(await all(nodes.iterateNeighbors(hall.id))).toHaveLength(1)
+  const paths = await nodes.paths(hall.id, pump.id, {
+    limit: 5,
+    maxDepth: 2,
+    relationType: ['is in'],
+    entityType: 'actor',
+  })
+  expect(paths.items.map((path) => path.nodes.map(({ id }) => id))).toEqual([[hall.id, pump.id]])
+  expect(paths.items[0]?.edges[0]?.id).toBe(edge.id)
+  expect(paths.meta.truncated).toBe(false)
+  expect((await nodes.paths(hall.id, pump.id, { direction: 'out' })).items).toEqual([])
+  expect((await nodes.paths(hall.id, hall.id, { weight: 'km' })).items[0]?.cost).toBe(0)
 })
 
 test('deletions are undone and redone, and the history has all changes', async () => {

@@ -9,7 +9,7 @@ from typing import Any, Literal, Unpack
 from .. import commands as build
 from .._request import COMMAND_HEADERS, Id, Request, encode, idempotency, part, query, selection
 from .._response import Page
-from ..filters import EdgeFilter, NeighborFilter, NodeFilter
+from ..filters import EdgeFilter, NeighborFilter, NodeFilter, PathFilter
 from ..types import (
     BatchResult,
     CascadeEdges,
@@ -21,6 +21,7 @@ from ..types import (
     EntityType,
     Neighbor,
     Node,
+    Path,
 )
 from .streams import EventStream
 from .transport import Transport
@@ -151,6 +152,18 @@ class Nodes:
     def iterate_neighbors(self, id: Id, **filters: Unpack[NeighborFilter]) -> Iterator[Neighbor]:
         """Iterates over all neighbors, page by page."""
         return self._transport.pages(Request[Neighbor]("GET", _neighbors_path(id), query=query(limit=100, **filters)))
+
+    def paths(self, from_id: Id, to_id: Id, *, limit: int = 1, **filters: Unpack[PathFilter]) -> Page[Path]:
+        """Returns the shortest paths between two nodes, or with ``weight`` the cheapest, at most ``limit`` (1 to 20).
+
+        ``meta["truncated"]`` of the page is True if the server stopped the search at a limit. The paths exist, but
+        others may be better or missing.
+
+        Raises:
+            NotFoundError: One of the nodes does not exist.
+        """
+        fields = query(**{"from": from_id, "to": to_id}, limit=limit, **filters)
+        return self._transport.page(Request[Path]("GET", "/api/queries/paths", query=fields))
 
 
 def _neighbors_path(node_id: Id) -> str:
