@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -278,4 +279,40 @@ func BenchmarkAnswer(b *testing.B) {
 			}
 		})
 	}
+}
+
+func TestHeadingsWithNothingNewAreNoAnswers(t *testing.T) {
+	l := newLibrary([2]string{"Pump 7", "Bearing of Pump 7\n\nIt is made of steel.\n\nBearing of Pump 7: SKF 6203"})
+	for _, vector := range []float64{0, 1} {
+		got := l.answer(t, "bearing of Pump 7", func(q *AnswerQuery) { q.Weights.Vector = vector })
+		require.NotContains(t, got, "Bearing of Pump 7")
+		require.Contains(t, got, "It is made of steel.", "the heading is its context")
+		require.Contains(t, got, "Bearing of Pump 7: SKF 6203", "a line with a fact")
+	}
+}
+
+func TestDescriptionsAreReadUpToALimit(t *testing.T) {
+	sentence := "The valve " + strings.Repeat("of the long northern line ", 10) + "is open. "
+	long := strings.Repeat(sentence, graph.MaxDescription/len(sentence))
+	passages := slices.Repeat([]passage{{name: "Line", text: long}}, 4)
+	c := newCandidates("gantry paint", append(passages, passage{name: "x", text: strings.Repeat("Paint of the gantry. ", 200)}))
+	last := maxAnswerText - 4*len(long)
+	read := 0
+	for _, s := range c.list {
+		if s.passage == len(passages) {
+			require.LessOrEqual(t, s.To, last)
+			read++
+		}
+	}
+	require.Positive(t, read)
+	require.LessOrEqual(t, read, last/len("Paint of the gantry."))
+	require.Less(t, last, 200*len("Paint of the gantry. "))
+}
+
+func TestAQuestionHasNoPages(t *testing.T) {
+	l := newLibrary([2]string{"Pump 7", pumpText})
+	a, err := l.ask("when was Pump 7 built", func(q *AnswerQuery) { q.Offset, q.ByDocument, q.Explain = 1, true, true })
+	require.NoError(t, err)
+	require.Len(t, a.Hits, 1)
+	require.Nil(t, a.Hits[0].Reasons)
 }
