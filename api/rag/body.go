@@ -27,34 +27,54 @@ const (
 	maxRelation  = 128 // characters, like the type of an edge
 	maxKeys      = 32  // filtered properties
 	maxValues    = 100 // values of one property
+
+	defaultSentences = 3 // of an answer
+	maxSentences     = 10
 )
+
+// queryBody has the fields that all searches have.
+type queryBody struct {
+	Query       *string                   `json:"query"`
+	Limit       *int64                    `json:"limit"`
+	EntityTypes []string                  `json:"entityTypes"`
+	MinScore    *float64                  `json:"minScore"`
+	Properties  map[string]jsontext.Value `json:"properties"`
+}
 
 // searchBody is the body of a search.
 type searchBody struct {
-	Query          *string                   `json:"query"`
-	Limit          *int64                    `json:"limit"`
-	Offset         *int64                    `json:"offset"`
-	EntityTypes    []string                  `json:"entityTypes"`
-	MinScore       *float64                  `json:"minScore"`
-	Properties     map[string]jsontext.Value `json:"properties"`
-	IncludeContent bool                      `json:"includeContent"`
-	GroupBy        *string                   `json:"groupBy"`
+	queryBody
+	Offset         *int64  `json:"offset"`
+	IncludeContent bool    `json:"includeContent"`
+	GroupBy        *string `json:"groupBy"`
 }
 
 // groupByDocument is the only value of groupBy.
 const groupByDocument = "document"
 
-// hybridBody is the body of a hybrid search.
-type hybridBody struct {
-	searchBody
+// graphBody has the fields of searches that use the graph.
+type graphBody struct {
 	Hops            *int64       `json:"hops"`
 	RelationTypes   []string     `json:"relationTypes"`
 	Direction       *string      `json:"direction"`
 	NodeIDs         []string     `json:"nodeIds"`
 	Weights         *weightsBody `json:"weights"`
-	Explain         bool         `json:"explain"`
-	IncludeEdges    bool         `json:"includeEdges"`
 	IncludeLiveData bool         `json:"includeLiveData"`
+}
+
+// hybridBody is the body of a hybrid search.
+type hybridBody struct {
+	searchBody
+	graphBody
+	Explain      bool `json:"explain"`
+	IncludeEdges bool `json:"includeEdges"`
+}
+
+// answerBody is the body of a question.
+type answerBody struct {
+	queryBody
+	graphBody
+	MaxSentences *int64 `json:"maxSentences"`
 }
 
 type weightsBody struct {
@@ -69,8 +89,8 @@ type pageRange struct {
 	offset int
 }
 
-// read validates the body and returns its query.
-func (b *searchBody) read(c *request.Check, workspace uuid.UUID) (retrieval.Query, pageRange) {
+// read validates the fields and returns their query.
+func (b *queryBody) read(c *request.Check, workspace uuid.UUID) retrieval.Query {
 	q := retrieval.Query{Workspace: workspace, Filter: retrieval.Filter{
 		EntityTypes: entityTypes(c, b.EntityTypes), Properties: properties(c, b.Properties),
 	}}
@@ -83,24 +103,31 @@ func (b *searchBody) read(c *request.Check, workspace uuid.UUID) (retrieval.Quer
 		q.MinScore = *b.MinScore
 		request.Between(c, "minScore", q.MinScore, 0, 1)
 	}
-	if b.GroupBy != nil {
-		c.OneOf("groupBy", *b.GroupBy, groupByDocument)
-		q.ByDocument = true
-	}
-	p := pageRange{limit: defaultLimit}
+	q.Limit = defaultLimit
 	if b.Limit != nil {
 		if *b.Limit < 1 {
 			c.Fail("limit", "must be at least 1")
 		}
-		p.limit = int(min(*b.Limit, request.MaxLimit))
+		q.Limit = int(min(*b.Limit, request.MaxLimit))
 	}
+	return q
+}
+
+// read validates the body and returns its query.
+func (b *searchBody) read(c *request.Check, workspace uuid.UUID) (retrieval.Query, pageRange) {
+	q := b.queryBody.read(c, workspace)
+	if b.GroupBy != nil {
+		c.OneOf("groupBy", *b.GroupBy, groupByDocument)
+		q.ByDocument = true
+	}
+	p := pageRange{limit: q.Limit}
 	if b.Offset != nil {
 		if *b.Offset < 0 {
 			c.Fail("offset", "must not be negative")
 		}
 		p.offset = int(*b.Offset)
 	}
-	q.Limit, q.Offset = p.limit, min(p.offset, maxTotal)
+	q.Offset = min(p.offset, maxTotal)
 	return q, p
 }
 
@@ -186,9 +213,28 @@ func scalar(c *request.Check, field string, value jsontext.Value) jsontext.Value
 // read validates the body and returns its query.
 func (b *hybridBody) read(c *request.Check, workspace uuid.UUID) (retrieval.HybridQuery, pageRange) {
 	query, p := b.searchBody.read(c, workspace)
+	q := b.graphBody.read(c, query)
+	q.Explain = b.Explain
+	return q, p
+}
+
+// read validates the body and returns its query.
+func (b *answerBody) read(c *request.Check, workspace uuid.UUID) retrieval.AnswerQuery {
+	q := retrieval.AnswerQuery{
+		HybridQuery: b.graphBody.read(c, b.queryBody.read(c, workspace)), MaxSentences: defaultSentences,
+	}
+	if b.MaxSentences != nil {
+		request.Between(c, "maxSentences", *b.MaxSentences, 1, maxSentences)
+		q.MaxSentences = int(*b.MaxSentences)
+	}
+	return q
+}
+
+// read validates the fields and returns the query with them.
+func (b *graphBody) read(c *request.Check, query retrieval.Query) retrieval.HybridQuery {
 	q := retrieval.HybridQuery{
 		Query: query, Hops: defaultHops, RelationTypes: relationTypes(c, b.RelationTypes), Direction: retrieval.AnyDirection,
-		Starts: startNodes(c, b.NodeIDs), Weights: b.Weights.read(c), Explain: b.Explain,
+		Starts: startNodes(c, b.NodeIDs), Weights: b.Weights.read(c),
 	}
 	if b.Hops != nil {
 		request.Between(c, "hops", *b.Hops, 0, maxHops)
@@ -200,7 +246,7 @@ func (b *hybridBody) read(c *request.Check, workspace uuid.UUID) (retrieval.Hybr
 		)
 		q.Direction = retrieval.Direction(*b.Direction)
 	}
-	return q, p
+	return q
 }
 
 func relationTypes(c *request.Check, types []string) []string {

@@ -100,7 +100,7 @@ func chunksOf(n *graph.Node) []retrieval.Chunk {
 	chunks := chunk.Split(n.Name, description, n.Properties)
 	result := make([]retrieval.Chunk, len(chunks))
 	for i, c := range chunks {
-		result[i] = retrieval.Chunk{Index: c.Index, Text: c.Text}
+		result[i] = retrieval.Chunk{Index: c.Index, Text: c.Text, From: c.From, To: c.To}
 	}
 	return result
 }

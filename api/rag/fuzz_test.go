@@ -23,6 +23,7 @@ func FuzzSearchBody(f *testing.F) {
 		`{"query":"a","hops":3,"relationTypes":["feeds"],"direction":"out",` +
 			`"nodeIds":["0194a5b0-0000-7000-8000-00000000000a"],"weights":{"text":0,"vector":0.5,"graph":1},"explain":true}`,
 		`{"query":"a","weights":{"text":0,"vector":0,"graph":0}}`, `{"query":"a","hops":-1,"nodeIds":[""]}`,
+		`{"query":"a","maxSentences":10,"limit":1000,"includeLiveData":true}`, `{"query":"a","maxSentences":0}`,
 	} {
 		f.Add([]byte(body))
 	}
@@ -48,6 +49,16 @@ func FuzzSearchBody(f *testing.F) {
 			require.True(t, q.Hops >= 0 && q.Hops <= maxHops)
 			require.LessOrEqual(t, len(q.Starts), maxStarts)
 			require.Positive(t, q.Weights.Text+q.Weights.Vector+q.Weights.Graph)
+		}
+		var question answerBody
+		if check(t, raw, &question) {
+			var c request.Check
+			q := question.read(&c, uuid.Nil)
+			if refused(t, c.Err()) {
+				return
+			}
+			require.True(t, q.MaxSentences >= 1 && q.MaxSentences <= maxSentences && q.Limit >= 1 && q.Offset == 0)
+			require.True(t, q.Limit <= request.MaxLimit && q.Hops >= 0 && q.Hops <= maxHops)
 		}
 	})
 }

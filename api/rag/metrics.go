@@ -15,6 +15,7 @@ import (
 const (
 	kindSearch = "search"
 	kindHybrid = "hybrid"
+	kindAnswer = "answer"
 )
 
 // Metrics are the metrics of searches. No label identifies a workspace.
@@ -34,7 +35,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		lanes: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "livegraph_search_lane_duration_seconds",
 			Help: "Duration of a lane's part of a search in seconds, by lane: text, vector (including the embedder), graph " +
-				"(traversal).",
+				"(traversal), sentences (the embedder, for an answer).",
 			Buckets: searchBuckets(),
 		}, []string{"lane"}),
 		laneFailures: factory.NewCounterVec(prometheus.CounterOpts{
@@ -43,8 +44,8 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		}, []string{"lane"}),
 		requests: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_search_requests_total",
-			Help: "Total number of searches by kind (search, hybrid) and outcome: answered, degraded (answered without a " +
-				"lane), refused (invalid input), unavailable, timeout, failed.",
+			Help: "Total number of searches by kind (search, hybrid, answer) and outcome: answered, degraded (answered " +
+				"without a lane), refused (invalid input), unavailable, timeout, failed.",
 		}, []string{"kind", "outcome"}),
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "livegraph_search_duration_seconds", Help: "Duration of answered searches in seconds, by kind.",
@@ -65,18 +66,17 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	for _, read := range []retrieval.TextTruncation{retrieval.TextTopWeighted, retrieval.TextNewest} {
 		m.textCut.WithLabelValues(string(read))
 	}
-	for _, kind := range []string{kindSearch, kindHybrid} {
+	for _, kind := range []string{kindSearch, kindHybrid, kindAnswer} {
 		m.duration.WithLabelValues(kind)
 		for _, outcome := range []string{"answered", "degraded", "refused", "unavailable", "timeout", "failed"} {
 			m.requests.WithLabelValues(kind, outcome)
 		}
 	}
-	lanes := []string{retrieval.LaneText, retrieval.LaneVector, retrieval.LaneGraph}
-	for _, lane := range lanes {
+	for _, lane := range retrieval.Lanes() {
 		m.lanes.WithLabelValues(lane)
 		m.laneFailures.WithLabelValues(lane)
 	}
-	for _, missing := range append(lanes, degradedLiveData) {
+	for _, missing := range []string{retrieval.LaneText, retrieval.LaneVector, retrieval.LaneGraph, degradedLiveData} {
 		m.degraded.WithLabelValues(missing)
 	}
 	return m

@@ -89,26 +89,29 @@ type liveValue struct {
 	Value      any               `json:"value"` // a number or a string
 }
 
-// addLiveData adds to each hit the newest values of the sources of its node. If they cannot be
-// read, it returns an error, and the hits are valid without live data.
-func (a *api) addLiveData(ctx context.Context, workspace uuid.UUID, hits []hybridHit) error {
+// liveDataOf returns the newest values of the sources of each node. If they cannot be read, it returns an error, and
+// a list without values for each node.
+func (a *api) liveDataOf(ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID) ([]*[]liveValue, error) {
 	ctx, cancel := context.WithTimeout(ctx, liveDataTimeout)
 	defer cancel()
-	for i := range hits {
-		hits[i].LiveData = &[]liveValue{}
+	values := make([]*[]liveValue, len(nodes))
+	for i := range values {
+		values[i] = &[]liveValue{}
 	}
-	series, err := a.Series.SeriesOfNodes(ctx, workspace, idsOf(hits), maxSeriesOfHit)
+	series, err := a.Series.SeriesOfNodes(ctx, workspace, nodes, maxSeriesOfHit)
 	if err == nil {
-		err = a.readLatest(ctx, workspace, series, hits)
+		err = a.readLatest(ctx, workspace, series, nodes, values)
 	}
 	if err != nil {
 		slog.WarnContext(ctx, "nodes are shown without their live data", "error", err)
 	}
-	return err
+	return values, err
 }
 
+// readLatest adds the newest values of the series of the nodes to their lists.
 func (a *api) readLatest(
-	ctx context.Context, workspace uuid.UUID, series map[uuid.UUID][]registry.Series, hits []hybridHit,
+	ctx context.Context, workspace uuid.UUID, series map[uuid.UUID][]registry.Series, nodes []uuid.UUID,
+	values []*[]liveValue,
 ) error {
 	query := timeseries.LatestQuery{Workspace: workspace, KeptFrom: timeseries.KeptFrom{}}
 	type target struct { // where to add the value of a queried series
@@ -117,11 +120,11 @@ func (a *api) readLatest(
 	}
 	var targets []target
 	now := time.Now()
-	for i := range hits {
-		list := series[hits[i].Node.ID]
+	for i, node := range nodes {
+		list := series[node]
 		for j := range list {
 			s := &list[j]
-			targets = append(targets, target{hits[i].LiveData, s})
+			targets = append(targets, target{values[i], s})
 			query.Series = append(query.Series, timeseries.LatestSeries{
 				ID: s.ID, Source: s.SourceID, IsString: s.Kind == pointblock.KindString,
 			})

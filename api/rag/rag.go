@@ -1,5 +1,5 @@
 // Package rag serves the search API: search of nodes by text and vectors, hybrid
-// search that also uses the graph, and the status and the rebuild of the index. It
+// search that also uses the graph, answers to questions, and the status and the rebuild of the index. It
 // parses requests, calls the engine of package internal/retrieval, and encodes
 // responses. It does not rank.
 package rag
@@ -30,6 +30,7 @@ type api struct{ Deps }
 const (
 	searchPath  = "/api/rag/search"
 	hybridPath  = "/api/rag/hybrid-search"
+	answerPath  = "/api/rag/answer"
 	statusPath  = "/api/rag/index/status"
 	reindexPath = "/api/admin/reindex"
 )
@@ -37,13 +38,17 @@ const (
 // Routes returns the group's routes.
 func Routes(deps Deps) []route.Route {
 	a := &api{deps}
-	read := []request.Scope{request.ReadNodes}
+	read, readGraph := []request.Scope{request.ReadNodes}, []request.Scope{request.ReadNodes, request.ReadEdges}
 	return []route.Route{
 		{Method: http.MethodPost, Pattern: searchPath, Scopes: read, Handle: a.instrument(kindSearch, a.search)},
 		// Edges affect the results, and the response contains paths.
 		{
-			Method: http.MethodPost, Pattern: hybridPath, Scopes: []request.Scope{request.ReadNodes, request.ReadEdges},
-			RequireAllScopes: true, Handle: a.instrument(kindHybrid, a.hybrid),
+			Method: http.MethodPost, Pattern: hybridPath, Scopes: readGraph, RequireAllScopes: true,
+			Handle: a.instrument(kindHybrid, a.hybrid),
+		},
+		{
+			Method: http.MethodPost, Pattern: answerPath, Scopes: readGraph, RequireAllScopes: true,
+			Handle: a.instrument(kindAnswer, a.answer),
 		},
 		{Method: http.MethodGet, Pattern: statusPath, Scopes: read, Handle: a.status},
 		{Method: http.MethodPost, Pattern: reindexPath, Scopes: []request.Scope{request.Admin}, Handle: a.reindex},

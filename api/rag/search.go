@@ -10,6 +10,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/document"
 	"github.com/livegraph/livegraph/internal/retrieval"
 )
@@ -18,6 +19,7 @@ import (
 type engine interface {
 	Search(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
 	Hybrid(ctx context.Context, q retrieval.HybridQuery) (retrieval.Result, error)
+	Answer(ctx context.Context, q retrieval.AnswerQuery) (retrieval.Answer, error)
 }
 
 // hit is a found node in the responses of both searches.
@@ -102,6 +104,14 @@ func readBody(r *http.Request, body any) error {
 	return request.JSON(r, body)
 }
 
+// requireScopes returns an error if the key lacks a scope for what the body includes.
+func (b *graphBody) requireScopes(ctx context.Context) error {
+	if !b.IncludeLiveData {
+		return nil
+	}
+	return request.Require(ctx, request.ReadLiveData)
+}
+
 func (a *api) search(w http.ResponseWriter, r *http.Request) (result retrieval.Result, err error) {
 	var body searchBody
 	if err := readBody(r, &body); err != nil {
@@ -133,10 +143,8 @@ func (a *api) hybrid(w http.ResponseWriter, r *http.Request) (result retrieval.R
 	if err := readBody(r, &body); err != nil {
 		return result, err
 	}
-	if body.IncludeLiveData {
-		if err := request.Require(r.Context(), request.ReadLiveData); err != nil {
-			return result, err
-		}
+	if err := body.requireScopes(r.Context()); err != nil {
+		return result, err
 	}
 	var c request.Check
 	q, page := body.read(&c, request.PrincipalOf(r.Context()).Workspace)
@@ -165,8 +173,12 @@ func (a *api) hybrid(w http.ResponseWriter, r *http.Request) (result retrieval.R
 		}
 	}
 	if body.IncludeLiveData {
-		if err := a.addLiveData(ctx, q.Workspace, hits); err != nil {
+		values, err := a.liveDataOf(ctx, q.Workspace, idsOf(hits))
+		if err != nil {
 			result.Degraded = append(result.Degraded, degradedLiveData)
+		}
+		for i := range hits {
+			hits[i].LiveData = values[i]
 		}
 	}
 	reply.List(w, r, hits, page.meta(&result, len(hits)))
@@ -174,12 +186,8 @@ func (a *api) hybrid(w http.ResponseWriter, r *http.Request) (result retrieval.R
 }
 
 func hitOf(found *retrieval.Hit, content bool) hit {
-	h := hit{Node: graphjson.OfNode(&found.Node), Score: found.Score, Snippet: found.Snippet}
-	if mark := document.MarkOf(&found.Node); mark != nil {
-		h.Document = &hitDocument{ID: mark.ID, ExternalID: mark.ExternalID, Title: mark.Title}
-		if mark.Passage != nil {
-			h.Document.Page = mark.Passage.Page
-		}
+	h := hit{
+		Node: graphjson.OfNode(&found.Node), Score: found.Score, Snippet: found.Snippet, Document: documentOf(&found.Node),
 	}
 	if found.Chunk != nil {
 		h.MatchedChunk = &matchedChunk{Index: found.Chunk.Index}
@@ -188,6 +196,19 @@ func hitOf(found *retrieval.Hit, content bool) hit {
 		}
 	}
 	return h
+}
+
+// documentOf returns the document of a node; nil: it belongs to none.
+func documentOf(n *graph.Node) *hitDocument {
+	mark := document.MarkOf(n)
+	if mark == nil {
+		return nil
+	}
+	d := &hitDocument{ID: mark.ID, ExternalID: mark.ExternalID, Title: mark.Title}
+	if mark.Passage != nil {
+		d.Page = mark.Passage.Page
+	}
+	return d
 }
 
 func reasonsOf(reasons []retrieval.Reason) []reason {

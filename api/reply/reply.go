@@ -69,6 +69,11 @@ func Data(w http.ResponseWriter, r *http.Request, status int, data any) {
 	write(w, r, status, success{Success: true, Data: data, RequestID: RequestID(r.Context())})
 }
 
+// DataWithMeta responds with 200 and one object that was made of a page of items.
+func DataWithMeta(w http.ResponseWriter, r *http.Request, data any, meta Meta) {
+	write(w, r, http.StatusOK, success{Success: true, Data: data, Meta: &meta, RequestID: RequestID(r.Context())})
+}
+
 // List responds with a page of items. A nil slice is encoded as [].
 func List[T any](w http.ResponseWriter, r *http.Request, items []T, meta Meta) {
 	if items == nil {

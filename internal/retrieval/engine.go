@@ -101,6 +101,8 @@ type QueryEmbedder interface {
 	Model() embed.Model
 	// EmbedQuery returns the vector of a query in the space of a model; nil: it has none.
 	EmbedQuery(ctx context.Context, model embed.Model, text string) (embed.Vector, error)
+	// EmbedTexts returns the vectors of the texts by the configured model; nil: a text has none.
+	EmbedTexts(ctx context.Context, texts []string) ([]embed.Vector, error)
 }
 
 // Deps are the dependencies of an engine.

@@ -172,10 +172,12 @@ type fakeLanes struct {
 	errText        error
 	errVector      error
 	errEmbed       error
-	otherModel     string   // another model that it embeds
-	embeddedModels []string // models of the embedded queries
-	textCalls      int      // number of text searches
-	limits         []int    // limits of the vector searches
+	errTexts       error
+	texts          [][]string // batches of embedded texts
+	otherModel     string     // another model that it embeds
+	embeddedModels []string   // models of the embedded queries
+	textCalls      int        // number of text searches
+	limits         []int      // limits of the vector searches
 	filters        []VectorFilter
 }
 
@@ -212,6 +214,14 @@ func (s *fakeLanes) EmbedQuery(_ context.Context, model embed.Model, _ string) (
 	}
 	s.embeddedModels = append(s.embeddedModels, model.Name)
 	return embed.Vector{1, 0}, s.errEmbed
+}
+
+func (s *fakeLanes) EmbedTexts(ctx context.Context, texts []string) ([]embed.Vector, error) {
+	s.texts = append(s.texts, texts)
+	if s.errTexts != nil {
+		return nil, s.errTexts
+	}
+	return embed.NewStatic().Embed(ctx, texts)
 }
 
 func newFakeLanes() *fakeLanes { return &fakeLanes{model: embed.Model{Name: "new", Dimensions: 2}} }

@@ -77,6 +77,8 @@ type Scores struct {
 type Chunk struct {
 	Index int    // from 0
 	Text  string // as in the description
+	// From and To are its position in the description, in bytes. They are equal if it has only the name or properties.
+	From, To int
 }
 
 // Hit is a node that was found.

@@ -314,11 +314,11 @@ func TestTheScoreOfAChunkIsShownWithItsText(t *testing.T) {
 	s := newFakeLanes()
 	s.vectors = []VectorHit{{wikiID(1), 2, 0.5}, {wikiID(2), 9, 0.4}}
 	e := New(Deps{Text: s, Vectors: s, Graph: nodesOf(4), Embedder: s, Chunks: func(*graph.Node) []Chunk {
-		return []Chunk{{0, "zero"}, {2, "two words"}}
+		return []Chunk{{Index: 0, Text: "zero"}, {Index: 2, Text: "two words"}}
 	}})
 	r, err := e.Search(t.Context(), Query{Text: "x", Limit: 10})
 	require.NoError(t, err)
-	require.Equal(t, &Chunk{2, "two words"}, r.Hits[0].Chunk)
+	require.Equal(t, &Chunk{Index: 2, Text: "two words"}, r.Hits[0].Chunk)
 	require.Equal(t, "two words", r.Hits[0].Snippet)
 	require.Nil(t, r.Hits[1].Chunk, "the text no longer has this chunk")
 	require.Equal(t, "This is the description of number 2.", r.Hits[1].Snippet)

@@ -48,7 +48,9 @@ func (w *environment) httpClasses(t *testing.T) []requestClass {
 			))
 		}
 	}
-	for _, path := range []string{"/api/test/echo", executePath, batchPath, sourcesPath, searchPath, hybridPath} {
+	for _, path := range []string{
+		"/api/test/echo", executePath, batchPath, sourcesPath, searchPath, hybridPath, answerPath,
+	} {
 		for header, values := range map[string][]string{
 			"Content-Type": {
 				"", "text/plain", "application/jsonx", "application/json; charset=latin1", "application/json, text/plain",
@@ -123,6 +125,7 @@ func (w *environment) bodyClasses(t *testing.T) []requestClass {
 	searches = append(
 		searches, w.badBodies(t, http.MethodPost, hybridPath, append(searchRefusals(), hybridRefusals()...))...,
 	)
+	searches = append(searches, w.badBodies(t, http.MethodPost, answerPath, answerRefusals())...)
 	return []requestClass{
 		{"JSON", echo, plain},
 		{"commands", command, w.badBodies(t, http.MethodPost, executePath, badCommands(w.node, w.edge))},

@@ -89,7 +89,7 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"execute_command", "history", "hybrid_search", "neighbors", "node", "paths", "promql", "query", "search",
+		"answer", "execute_command", "history", "hybrid_search", "neighbors", "node", "paths", "promql", "query", "search",
 		"series",
 	}, names)
 
@@ -203,6 +203,8 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 		"a step alone":        {"promql", map[string]any{"query": "m", "step": "1m"}, 400, "start"},
 		"a time with a range": {"promql", map[string]any{"query": "m", "start": "-1h", "time": "now"}, 400, "time"},
 		"an empty query":      {"search", map[string]any{"query": ""}, 422, "query"},
+		"an empty question":   {"answer", map[string]any{"query": " "}, 422, "query"},
+		"many sentences":      {"answer", map[string]any{"query": "a", "maxSentences": 11}, 422, "maxSentences"},
 	} {
 		a, isError := callTool(t.Context(), t, session, c.tool, c.arguments)
 		require.True(t, isError, name)

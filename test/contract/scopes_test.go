@@ -76,6 +76,7 @@ func scopesOfRoutes() map[string]needs {
 		"DELETE /api/live-data/points":               admin,
 		"POST /api/rag/search":                       readNodes,
 		"POST /api/rag/hybrid-search":                both, // and read:livedata for live values
+		"POST /api/rag/answer":                       both, // and read:livedata for live values
 		"GET /api/rag/index/status":                  readNodes,
 		"GET /prometheus/api/v1/query":               readLive,
 		"POST /prometheus/api/v1/query":              readLive,

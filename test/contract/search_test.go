@@ -308,18 +308,23 @@ func TestSearchesShowOnlyWhatPassesTheFilters(t *testing.T) {
 	}
 }
 
-func TestAnyTextIsAQuery(t *testing.T) {
-	t.Parallel()
-	s := startSearch(t)
-	s.createPlant(t)
-	for _, query := range []string{
+// anyTexts returns texts that are odd, hostile or long.
+func anyTexts() []string {
+	return []string{
 		"?", "!!! ... ---", "😀", "👩‍👩‍👧", "the of and a", "\u200b", "\u202e\u202d", "e\u0301", "%", "_", `\`, `"`, `'`,
 		"\x1b[31m", "a\nb\tc",
 		"' OR 1=1 --", `" || workspace_id != "`, `id in ["x"]`, "{{7*7}}", "<script>alert(1)</script>", "=HYPERLINK(1)",
 		"redis.call('FLUSHALL')", "../../etc/passwd",
 		"東京", "สวัสดี", "مرحبا", "Ελλάδα", "-1", "NaN", "null", strings.Repeat("😀", 8192), strings.Repeat("a", 8192),
 		strings.Repeat("ab ", 2730), strings.Repeat("東京", 4096),
-	} {
+	}
+}
+
+func TestAnyTextIsAQuery(t *testing.T) {
+	t.Parallel()
+	s := startSearch(t)
+	s.createPlant(t)
+	for _, query := range anyTexts() {
 		for _, path := range []string{searchPath, hybridPath} {
 			a := s.Do(t, contract.Request{Method: http.MethodPost, Path: path, Body: jsonOf(t, map[string]any{"query": query})})
 			require.Equal(t, http.StatusOK, a.Status, "%s %.40q: %s", path, query, a.Body)

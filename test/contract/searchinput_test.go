@@ -155,7 +155,7 @@ func TestSearchesThatBreakARuleAreRefusedAndNameTheField(t *testing.T) {
 func TestSearchesAreReadLikeOtherBodies(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, (&contract.Search{WithoutIndexes: true}).Group)
-	for _, path := range []string{searchPath, hybridPath} {
+	for _, path := range []string{searchPath, hybridPath, answerPath} {
 		post := func(change func(*contract.Request)) *contract.Answer {
 			q := contract.Request{Method: http.MethodPost, Path: path, Body: `{"query":"a"}`}
 			change(&q)
@@ -206,6 +206,11 @@ func TestEachSearchRouteRequiresItsScopes(t *testing.T) {
 		{"POST", hybridPath, live, []request.Scope{request.ReadNodes, request.ReadEdges}, 403, []any{"read:livedata"}},
 		{"POST", hybridPath, live, []request.Scope{request.ReadNodes, request.ReadEdges, request.ReadLiveData}, 422, nil},
 		{"POST", hybridPath, live, []request.Scope{request.Admin}, 422, nil},
+		{"POST", answerPath, plain, []request.Scope{request.ReadNodes}, 403, []any{"read:nodes", "read:edges"}},
+		{"POST", answerPath, plain, []request.Scope{request.ReadEdges}, 403, []any{"read:nodes", "read:edges"}},
+		{"POST", answerPath, plain, []request.Scope{request.ReadNodes, request.ReadEdges}, 422, nil},
+		{"POST", answerPath, live, []request.Scope{request.ReadNodes, request.ReadEdges}, 403, []any{"read:livedata"}},
+		{"POST", answerPath, live, []request.Scope{request.ReadNodes, request.ReadEdges, request.ReadLiveData}, 422, nil},
 		{"GET", statusPath, "", []request.Scope{request.ReadEdges}, 403, []any{"read:nodes"}},
 		{"GET", statusPath, "", []request.Scope{request.ReadNodes}, 200, nil},
 		{

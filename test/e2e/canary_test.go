@@ -291,7 +291,7 @@ func (w *tenants) requireVisibleToOwner(calls []call) {
 		"GET /api/commands/{id}",
 		"GET /api/live-data/sources", "GET /api/live-data/sources/{id}", "GET /api/live-data/query",
 		"GET /api/live-data/series",
-		"GET /api/admin/audit", "GET /api/admin/usage", "POST /api/rag/search", "POST /api/rag/hybrid-search",
+		"GET /api/admin/audit", "GET /api/admin/usage", opSearch, opHybrid, opAnswer,
 		"GET /api/documents", "GET /api/documents/{id}",
 		"GET /api/rules/{name}", "GET /api/alertmanagers",
 		"GET /api/webhooks", "GET /api/webhooks/{id}", "GET /api/webhooks/{id}/deliveries",

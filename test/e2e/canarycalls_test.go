@@ -248,6 +248,13 @@ func (w *tenants) bodies() map[string][]call {
 				"weights": object{"text": 0, "vector": 0},
 			})
 	}
+	var questions []object
+	for _, query := range []string{"pumps water", p["name"], p["propertyValue"], w.canaryPrefix} {
+		questions = append(questions, object{"query": query, "maxSentences": 10, "limit": 100}, object{
+			"query": query, "nodeIds": w.firstTenantIDs(), "hops": 3, "includeLiveData": true,
+			"properties": object{p["propertyKey"]: p["propertyValue"]}, "relationTypes": []any{p["relation"]},
+		})
+	}
 	point := func(more object) object {
 		more["value"], more["metric"] = 1, "m"
 		return object{"points": []any{more}}
@@ -267,6 +274,7 @@ func (w *tenants) bodies() map[string][]call {
 		opBatch:   jsonCalls(batches...),
 		opSearch:  jsonCalls(searches...),
 		opHybrid:  jsonCalls(hybrids...),
+		opAnswer:  jsonCalls(questions...),
 		opSources: jsonCalls(object{"name": "own-source"}, object{"name": ""}),
 		"PATCH /api/live-data/sources/{id}": jsonCalls(
 			object{"name": "taken over"},
@@ -328,6 +336,7 @@ func (w *tenants) mcpCalls() (calls []call) {
 	for _, query := range []string{p["name"], w.canaryPrefix} {
 		tool("search", object{"query": query})
 		tool("hybrid_search", object{"query": query, "nodeIds": w.firstTenantIDs(), "hops": 3})
+		tool("answer", object{"query": query, "maxSentences": 10})
 	}
 	for _, id := range w.knownValues("node", "gone", "source", "edge") {
 		tool("node", object{"id": id})

@@ -29,6 +29,7 @@ const (
 	opBatch   = "POST /api/commands/batch"
 	opSearch  = "POST /api/rag/search"
 	opHybrid  = "POST /api/rag/hybrid-search"
+	opAnswer  = "POST /api/rag/answer"
 	asJSON    = "application/json"
 )
 
@@ -43,9 +44,9 @@ func (w *tenants) writeCanaries() {
 	w.writePromCanaries()
 	w.writeWithSharedKey()
 	c := w.canary
-	for _, op := range []string{opSearch, opHybrid} {
+	for _, op := range []string{opSearch, opHybrid, opAnswer} {
 		body := object{"query": c("query"), "properties": object{c("filter's key"): []any{c("filter's value")}}}
-		if op == opHybrid {
+		if op != opSearch {
 			body["relationTypes"], body["nodeIds"] = []any{c("searched relation")}, []any{w.values["node"]}
 		}
 		w.writeJSON(op, strings.TrimPrefix(op, "POST "), body, http.StatusOK)
@@ -105,8 +106,9 @@ func (w *tenants) writeGraphCanaries() {
 	run(
 		"UPDATE_NODE",
 		object{
-			"id": node, "name": w.values["name"], "description": w.values["description"] + c("new description"),
-			"properties": object{c("new key"): c("new value")},
+			"id": node, "name": w.values["name"],
+			"description": w.values["description"] + c("new description") + " pumps water.",
+			"properties":  object{c("new key"): c("new value")},
 		},
 		http.StatusOK,
 	)

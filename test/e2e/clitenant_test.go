@@ -90,13 +90,17 @@ func testWorkspaceByCommandLine(t *testing.T, s *server) {
 			t, `(?s)^1\.000  Pump 7 .*\n0\.\d{3}  Boiler .*%  graph: linked to "Pump 7"`,
 			s.CLI("search", "--hybrid", "--explain", "oil"),
 		)
+		answer := s.CLI("answer", "who leaks oil", "--max-sentences", "1", "--entity-type", "object")
+		require.Regexp(t, `^.*leaks oil at night.* \[1\]\n\n\[1\] Pump 7  \(object `+pump.String()+`\)\n$`, answer)
+		require.NotContains(t, answer, "\x1b")
+		require.Equal(t, "no sentence answers the question\n", s.CLI("answer", "quantum chromodynamics"))
 	})
 	t.Run("as JSON, the interface's answer", func(t *testing.T) {
 		for _, command := range [][]string{
 			{"sources", "list"}, {"series", "list"}, {"query"}, {"graph", "nodes"}, {"graph", "node", pump.String()},
 			{"graph", "neighbors", pump.String()}, {"graph", "path", pump.String(), boiler.String()},
-			{"graph", "history"}, {"search", "oil"}, {"search", "--hybrid", "oil"}, {"index", "status"}, {"graph", "undo"},
-			{"graph", "redo"},
+			{"graph", "history"}, {"search", "oil"}, {"search", "--hybrid", "oil"}, {"answer", "oil"}, {"index", "status"},
+			{"graph", "undo"}, {"graph", "redo"},
 		} {
 			var answer struct {
 				Success   bool
@@ -117,6 +121,7 @@ func testWorkspaceByCommandLine(t *testing.T, s *server) {
 			"Command not found":                     {"graph", "undo", "--command", uuid.NewString()},
 			"Nothing to redo":                       {"graph", "redo"},
 			"expected \"<query>\"":                  {"search"},
+			"maxSentences: must be from 1 to 10":    {"answer", "oil", "--max-sentences", "11"},
 			"must be one of \"table\",\"csv\",\"nd": {"query", "--format", "xml"},
 		} {
 			output, code := s.RunCLI(command...)

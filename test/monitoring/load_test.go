@@ -81,6 +81,7 @@ func (c *tenant) load(t *testing.T, round int) {
 	c.call(t, "GET", "/api/live-data/sources/"+source.ID, "", http.StatusNotFound)
 	c.write(t)
 	c.call(t, "POST", "/api/rag/hybrid-search", `{"query":"`+canary+`"}`, http.StatusOK)
+	c.call(t, "POST", "/api/rag/answer", `{"query":"`+canary+`"}`, http.StatusOK)
 	c.call(t, "POST", "/api/rag/search", `{"query":"`+canary+`","limit":0}`, http.StatusUnprocessableEntity)
 	c.call(t, "GET", "/api/rag/index/status", "", http.StatusOK)
 	c.call(t, "GET", "/api/"+canary, "", http.StatusNotFound)

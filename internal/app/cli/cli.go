@@ -51,6 +51,7 @@ type CLI struct {
 	Documents  tenant.DocumentsCmd `cmd:"" help:"Import files as documents into a workspace."`
 	Rules      tenant.RulesCmd     `cmd:"" help:"List, store and delete files of recording and alerting rules, and list alerts."`
 	Search     tenant.SearchCmd    `cmd:"" help:"Find nodes of a workspace by words and meaning, with --hybrid also by the graph."`
+	Answer     tenant.AnswerCmd    `cmd:"" help:"Answer a question with sentences of a workspace's nodes and documents, and their sources."`
 	Index      tenant.IndexCmd     `cmd:"" help:"Show the status of a workspace's search index."`
 	Webhooks   tenant.WebhooksCmd  `cmd:"" help:"List, create, delete and test the webhooks of a workspace, and show their deliveries."`
 	MCP        MCPCmd              `cmd:"" name:"mcp" help:"Offer a workspace to a language model by the Model Context Protocol, on stdin and stdout."`

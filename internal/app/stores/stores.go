@@ -91,6 +91,7 @@ type Embedders struct {
 	Embedder      embed.Embedder // nil: none is configured and none was started
 	Queries       *embed.Queries // nil likewise
 	queryEmbedder embed.Embedder // used by Queries
+	textsEmbedder embed.Embedder // used by Queries
 	// EmbeddedURL is the URL of the embedded embedder while it runs beside the configured
 	// embedder, for an index of its model.
 	EmbeddedURL *atomic.Pointer[string]
@@ -101,16 +102,19 @@ func OpenEmbedders(cfg config.Embedder) (e Embedders, err error) {
 	if e.Embedder, err = openEmbedder(cfg); err != nil || e.Embedder == nil {
 		return e, err
 	}
-	e.queryEmbedder = e.Embedder
+	e.queryEmbedder, e.textsEmbedder = e.Embedder, e.Embedder
 	if cfg.Remote() {
 		if e.queryEmbedder, err = openEmbedder(cfg.ForQueries()); err != nil {
+			return e, err
+		}
+		if e.textsEmbedder, err = openEmbedder(cfg.ForTexts()); err != nil {
 			return e, err
 		}
 	}
 	embeddedAt := new(atomic.Pointer[string])
 	e.EmbeddedURL = embeddedAt
 	e.Queries = embed.NewQueries(embed.QueryOptions{
-		Embedder: e.queryEmbedder, Timeout: cfg.QueryTimeout,
+		Embedder: e.queryEmbedder, Texts: e.textsEmbedder, Timeout: cfg.QueryTimeout,
 		Other: func(m embed.Model) (embed.Embedder, bool) {
 			return previousEmbedder(cfg, embeddedAt.Load(), m)
 		},
@@ -144,6 +148,7 @@ func (e *Embedders) Close() {
 	if e.Queries != nil {
 		e.Queries.Close()
 		e.queryEmbedder.Close()
+		e.textsEmbedder.Close()
 	}
 	if e.Embedder != nil {
 		e.Embedder.Close()

@@ -56,6 +56,12 @@ func (e Embedder) ForQueries() Embedder {
 	return e
 }
 
+// ForTexts returns the settings of a client for the texts of results, which a request waits for: it does not retry.
+func (e Embedder) ForTexts() Embedder {
+	e.Retries = 0
+	return e
+}
+
 // Previous returns the settings of the previously configured embedder.
 func (e Embedder) Previous() Embedder {
 	e.Address, e.Key, e.Model, e.Dimensions = e.PreviousAddress, e.PreviousKey, e.PreviousModel, e.PreviousDimensions

@@ -126,3 +126,44 @@ func TestQueriesForAnIndexOfAnotherModelAreEmbeddedByThat(t *testing.T) {
 	_, err = q.EmbedQuery(t.Context(), embed.Model{Name: "m", Dimensions: 3}, "pump")
 	require.ErrorIs(t, err, embed.ErrOtherModel, "of other dimensions is another model")
 }
+
+func TestBatchesThatFailDoNotStopQueries(t *testing.T) {
+	var batches atomic.Int32
+	broken := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		batches.Add(1)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	o := options(broken)
+	o.Retries = 0
+	static := embed.NewStatic()
+	q := embed.NewQueries(embed.QueryOptions{Embedder: static, Texts: remote(t, o)})
+	t.Cleanup(q.Close)
+	for range 5 {
+		_, err := q.EmbedTexts(t.Context(), []string{"a", "b"})
+		require.Equal(t, fault.Unavailable, fault.KindOf(err))
+	}
+	require.GreaterOrEqual(t, batches.Load(), int32(3))
+	v, err := q.EmbedQuery(t.Context(), q.Model(), "pump")
+	require.NoError(t, err)
+	require.NotNil(t, v)
+
+	q = embed.NewQueries(embed.QueryOptions{Embedder: static})
+	t.Cleanup(q.Close)
+	vectors, err := q.EmbedTexts(t.Context(), []string{"pump", "", "valve"})
+	require.NoError(t, err)
+	require.Len(t, vectors, 3)
+	require.Equal(t, v, vectors[0])
+	require.Nil(t, vectors[1])
+
+	o.Timeout = time.Minute
+	q = embed.NewQueries(embed.QueryOptions{Embedder: remote(t, o), Timeout: time.Minute})
+	t.Cleanup(q.Close)
+	for range 5 {
+		_, err = q.EmbedTexts(t.Context(), []string{"a", "b"})
+		require.Error(t, err)
+	}
+	before := batches.Load()
+	_, err = q.EmbedQuery(t.Context(), q.Model(), "a")
+	require.Error(t, err)
+	require.Equal(t, before+1, batches.Load(), "the query is sent although batches failed")
+}

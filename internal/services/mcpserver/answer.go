@@ -17,6 +17,8 @@ const (
 	// otherwise.
 	maxText      = 600
 	maxShortText = 60
+	// maxQuoted is the maximum number of bytes of the text of an answer to a question.
+	maxQuoted = 6 << 10
 	// defaultLimit and maxLimit are the number of items of an answer.
 	defaultLimit = 10
 	maxLimit     = 50
@@ -115,7 +117,13 @@ func listAnswer(r *response, offset int, cite func(item map[string]any) []citati
 
 // encodeItem encodes an item in at most maxAnswerBytes, with its long texts cut.
 func encodeItem(item map[string]any, path string) (text json.RawMessage, cut []cutText, err error) {
-	for _, limit := range []int{maxText, maxShortText} {
+	return encodeWithin(item, path, maxText, maxShortText)
+}
+
+// encodeWithin encodes an item in at most maxAnswerBytes. Its texts are cut at the first of the limits with which it is
+// small enough.
+func encodeWithin(item map[string]any, path string, limits ...int) (text json.RawMessage, cut []cutText, err error) {
+	for _, limit := range limits {
 		cut = nil
 		short := shorten(item, path, limit, &cut)
 		if text, err = encode(short); err != nil || len(text) <= maxAnswerBytes {

@@ -117,12 +117,44 @@ func TestErrorsOfRoutesReachTheModel(t *testing.T) {
 	require.ErrorContains(t, err, "Too many calls")
 }
 
+func TestAnAnswerToAQuestionIsCompleteAndCited(t *testing.T) {
+	sentence := strings.Repeat("é", 600)
+	data := map[string]any{
+		"answer": strings.Repeat(sentence+" [1] ", 3), "sentences": []any{map[string]any{"text": sentence, "citation": 0}},
+		"citations": []any{map[string]any{"nodeId": "n", "name": "Pump 7", "score": 1}},
+	}
+	ask := func(data any) *answer {
+		t.Helper()
+		body, err := json.Marshal(map[string]any{"data": data, "meta": map[string]any{"total": 9, "hasMore": true}})
+		require.NoError(t, err)
+		got, err := newClient(answering{200, string(body)}).answerQuestion(t.Context(), answerInput{Query: "a"})
+		require.NoError(t, err)
+		return got.(*answer)
+	}
+	a := ask(data)
+	require.Empty(t, a.Cut)
+	require.Contains(t, string(a.Result), data["answer"])
+	require.Equal(t, []citation{{ID: "n", Name: "Pump 7", URI: nodeURI + "n"}}, a.Citations)
+	require.Nil(t, a.Next)
+	require.Empty(t, a.Notes)
+
+	a = ask(map[string]any{"answer": nil, "sentences": []any{}, "citations": []any{}})
+	require.Equal(t, []string{"No sentence answers the question."}, a.Notes)
+	require.Empty(t, a.Citations)
+
+	data["answer"] = strings.Repeat(sentence+" [1] ", 20)
+	a = ask(data)
+	require.LessOrEqual(t, len(a.Result), maxAnswerBytes)
+	require.Equal(t, "result.answer", a.Cut[0].Path)
+}
+
 // FuzzAnswer checks that no answer of a server causes a panic, and that the answers of tools are bounded.
 func FuzzAnswer(f *testing.F) {
 	for _, body := range []string{
 		`{"data":[{"node":{"id":"a","name":"b"},"score":1e400}],"meta":{"total":1,"hasMore":true}}`, `{"data":null}`,
 		`{"data":{"id":1}}`, `{"data":[null]}`, `{"data":[{"points":[[null],[1,2],{}]}]}`, `{"data":[{"points":{}}]}`,
 		`{"data":[{"sourceId":"s","metric":"m","tags":{"b":"","a":""},"count":1},{"sourceId":"s"}],"meta":{"total":-1}}`,
+		`{"data":{"answer":"a [1]","citations":[{"nodeId":"n","name":7},{"nodeId":null},5]}}`, `{"data":{"citations":{}}}`,
 		`[]`, `{"data":[[]]}`, `{"data":{"node":[],"properties":[]}}`,
 	} {
 		f.Add([]byte(body), 200)
@@ -132,6 +164,7 @@ func FuzzAnswer(f *testing.F) {
 		c := newClient(answering{status, string(body)})
 		for _, call := range []func() (any, error){
 			func() (any, error) { return c.search(t.Context(), searchInput{}) },
+			func() (any, error) { return c.answerQuestion(t.Context(), answerInput{}) },
 			func() (any, error) { return c.node(t.Context(), nodeInput{ID: "x"}) },
 			func() (any, error) { return c.node(t.Context(), nodeInput{ID: "x", Text: "description", From: 5}) },
 			func() (any, error) { return c.execute(t.Context(), commandInput{}) },

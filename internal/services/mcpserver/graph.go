@@ -66,8 +66,8 @@ type hybridInput struct {
 	NodeIDs       []string `json:"nodeIds,omitempty" jsonschema:"start at these nodes, too"`
 }
 
-func (c *client) hybridSearch(ctx context.Context, in hybridInput) (any, error) {
-	body := in.body()
+func (in *hybridInput) body() map[string]any {
+	body := in.searchInput.body()
 	if in.Hops != nil {
 		body["hops"] = *in.Hops
 	}
@@ -80,7 +80,61 @@ func (c *client) hybridSearch(ctx context.Context, in hybridInput) (any, error) 
 	if len(in.NodeIDs) > 0 {
 		body["nodeIds"] = in.NodeIDs
 	}
-	return c.find(ctx, "/api/rag/hybrid-search", body, in.Offset)
+	return body
+}
+
+func (c *client) hybridSearch(ctx context.Context, in hybridInput) (any, error) {
+	return c.find(ctx, "/api/rag/hybrid-search", in.body(), in.Offset)
+}
+
+var answerTool = &mcp.Tool{
+	Name: "answer", Title: "Answer a question with sources", Annotations: readOnly(),
+	Description: "Find the sentences in the texts of nodes and documents that answer a question. Returns the sentences " +
+		"as they are stored, each with the node that it is from. The marks [1], [2] in answer are the citations in order.",
+}
+
+type answerInput struct {
+	Query         string   `json:"query" jsonschema:"the question, in natural language"`
+	MaxSentences  int      `json:"maxSentences,omitempty" jsonschema:"number of sentences, 1 to 10, default 3"`
+	EntityTypes   []string `json:"entityTypes,omitempty" jsonschema:"only nodes of these types: concept, object, process, actor"`
+	MinScore      float64  `json:"minScore,omitempty" jsonschema:"read only results of the search with at least this score, 0 to 1"`
+	Limit         int      `json:"limit,omitempty" jsonschema:"number of results to read, default 10, at most 50"`
+	Hops          *int     `json:"hops,omitempty" jsonschema:"number of edges to follow, 0 to 3, default 2"`
+	RelationTypes []string `json:"relationTypes,omitempty" jsonschema:"follow only edges of these types"`
+	Direction     string   `json:"direction,omitempty" jsonschema:"follow edges: out, in or both"`
+	NodeIDs       []string `json:"nodeIds,omitempty" jsonschema:"start at these nodes, too"`
+}
+
+func (c *client) answerQuestion(ctx context.Context, in answerInput) (any, error) {
+	search := hybridInput{
+		searchInput: searchInput{Query: in.Query, EntityTypes: in.EntityTypes, MinScore: in.MinScore, Limit: in.Limit},
+		Hops:        in.Hops, RelationTypes: in.RelationTypes, Direction: in.Direction, NodeIDs: in.NodeIDs,
+	}
+	body := search.body()
+	delete(body, "offset")
+	if in.MaxSentences != 0 {
+		body["maxSentences"] = in.MaxSentences
+	}
+	r, err := c.post(ctx, "/api/rag/answer", body, nil)
+	if err != nil {
+		return nil, err
+	}
+	var data map[string]any
+	if err := decode(r.Data, &data); err != nil {
+		return nil, err
+	}
+	a := newAnswer(r)
+	a.Total = nil // of the search
+	cited, _ := data["citations"].([]any)
+	for _, item := range cited[:min(len(cited), defaultLimit)] {
+		source, _ := item.(map[string]any)
+		a.Citations = append(a.Citations, nodeCitation(map[string]any{"id": source["nodeId"], "name": source["name"]})...)
+	}
+	if len(cited) == 0 {
+		a.Notes = append(a.Notes, "No sentence answers the question.")
+	}
+	a.Result, a.Cut, err = encodeWithin(data, "result", maxQuoted, maxText, maxShortText)
+	return a, err
 }
 
 var nodeTool = &mcp.Tool{

@@ -29,6 +29,7 @@ CONTRACT = ROOT.parent.parent / "schemas" / "openapi.yaml"
 SCHEMAS = (
     "Account",
     "Alert",
+    "Answer",
     "BatchResult",
     "Change",
     "CascadeEdges",

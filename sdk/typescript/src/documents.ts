@@ -5,6 +5,8 @@ import { base64, command, encode, json, part, query } from './request.js'
 import type { Page } from './response.js'
 import type { Transport } from './transport.js'
 import type {
+  Answer,
+  AnswerQuery,
   DeletedDocument,
   Document,
   HybridHit,
@@ -90,6 +92,9 @@ export type SearchOptions = Omit<SearchQuery, 'query'> & RequestOptions
 /** Options of a search that follows edges. */
 export type HybridOptions = Omit<HybridQuery, 'query'> & RequestOptions
 
+/** Options of an answer. */
+export type AnswerOptions = Omit<AnswerQuery, 'query'> & RequestOptions
+
 /** Search for nodes. */
 export class Search {
   readonly #transport: Transport
@@ -121,6 +126,21 @@ export class Search {
     const body = encode({ ...options, query: text })
     return this.#transport.page<HybridHit, SearchMeta>(
       { method: 'POST', path: '/api/rag/hybrid-search', body, headers: json },
+      { signal },
+    )
+  }
+
+  /**
+   * Returns the sentences of nodes and documents that answer a question, with their sources.
+   *
+   * The descriptions of the first `limit` results of a hybrid search are read. `answer` is null if no sentence answers
+   * the question. `[1]` in it is `citations[0]`. The positions `start` and `end` of a sentence are bytes of the node's
+   * description in UTF-8.
+   */
+  answer(question: string, { signal, ...options }: AnswerOptions = {}): Promise<Answer> {
+    const body = encode({ ...options, query: question })
+    return this.#transport.data<Answer>(
+      { method: 'POST', path: '/api/rag/answer', body, headers: json },
       { signal },
     )
   }

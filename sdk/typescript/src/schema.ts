@@ -1558,6 +1558,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/rag/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a question with sentences and their sources
+         * @description Scopes `read:nodes` and `read:edges` (both); with `includeLiveData` also `read:livedata`. Searches as
+         *     `/api/rag/hybrid-search` does, and chooses the sentences in the descriptions of the first `limit` results that
+         *     answer the query. Sentences are quoted, not generated: no language model is used. A sentence is compared with
+         *     the query by words and by meaning; sentences that repeat each other are chosen once.
+         *
+         *     If no sentence answers the query, `answer` is null and both lists are empty. `meta` describes the search;
+         *     `meta.hasMore` reports that there are results which were not read. If the vector index or the embedder is
+         *     unavailable, sentences are chosen by words only, and `meta.degraded` contains `vector`.
+         */
+        post: operations["answer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/rag/index/status": {
         parameters: {
             query?: never;
@@ -3091,6 +3118,13 @@ export interface components {
             requestId: components["schemas"]["RequestId"];
         };
         PropertyValue: string | number | boolean;
+        /**
+         * @description Only nodes whose top-level properties have these values. A list of up to 100 values matches any of them. Values
+         *     are compared with their type: `7` is not `"7"`.
+         */
+        PropertyFilter: {
+            [key: string]: components["schemas"]["PropertyValue"] | components["schemas"]["PropertyValue"][];
+        };
         SearchQuery: {
             /** @description The search text; not only white space. */
             query: string;
@@ -3111,13 +3145,7 @@ export interface components {
              * @default 0
              */
             minScore?: number;
-            /**
-             * @description Only nodes whose top-level properties have these values. A list of up to 100 values matches any of them.
-             *     Values are compared with their type: `7` is not `"7"`.
-             */
-            properties?: {
-                [key: string]: components["schemas"]["PropertyValue"] | components["schemas"]["PropertyValue"][];
-            };
+            properties?: components["schemas"]["PropertyFilter"];
             /**
              * @description Include the text of `matchedChunk`.
              * @default false
@@ -3149,13 +3177,7 @@ export interface components {
              * @default 0
              */
             minScore?: number;
-            /**
-             * @description Only nodes whose top-level properties have these values. A list of up to 100 values matches any of them.
-             *     Values are compared with their type: `7` is not `"7"`.
-             */
-            properties?: {
-                [key: string]: components["schemas"]["PropertyValue"] | components["schemas"]["PropertyValue"][];
-            };
+            properties?: components["schemas"]["PropertyFilter"];
             /**
              * @description Include the text of `matchedChunk`.
              * @default false
@@ -3194,6 +3216,49 @@ export interface components {
             includeEdges?: boolean;
             /**
              * @description Include the latest value of each series of the sources that are linked to a result. Requires `read:livedata`.
+             * @default false
+             */
+            includeLiveData?: boolean;
+        };
+        AnswerQuery: {
+            /** @description The question; not only white space. */
+            query: string;
+            /**
+             * @description Maximum number of sentences of the answer.
+             * @default 3
+             */
+            maxSentences?: number;
+            /**
+             * @description Number of results whose descriptions are read, at most 256 KiB of them. A value over 100 is clamped to 100.
+             * @default 10
+             */
+            limit?: number;
+            /** @description Only nodes of one of these types. */
+            entityTypes?: components["schemas"]["EntityType"][];
+            /**
+             * @description Only results with at least this score.
+             * @default 0
+             */
+            minScore?: number;
+            properties?: components["schemas"]["PropertyFilter"];
+            /**
+             * @description Maximum number of edges from a seed. 0: only nodes that are found without the traversal.
+             * @default 2
+             */
+            hops?: number;
+            /** @description Follow only edges of these types. */
+            relationTypes?: string[];
+            /**
+             * @description Follow edges from source to target, from target to source, or in both directions.
+             * @default both
+             * @enum {string}
+             */
+            direction?: "out" | "in" | "both";
+            /** @description Additional seeds. Unknown ids are ignored. */
+            nodeIds?: string[];
+            weights?: components["schemas"]["SearchWeights"];
+            /**
+             * @description Include the latest value of each series of the sources that are linked to a cited node. Requires `read:livedata`.
              * @default false
              */
             includeLiveData?: boolean;
@@ -3324,6 +3389,45 @@ export interface components {
         HybridList: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["HybridHit"][];
+            meta: components["schemas"]["SearchMeta"];
+            requestId: components["schemas"]["RequestId"];
+        };
+        Answer: {
+            /** @description The sentences, each followed by the mark of its citation: `[1]` is the first one. Plain text. Null if no sentence answers the query. */
+            answer: string | null;
+            /** @description In the order of `answer`: sentences of one document or node are together, in the order of its text. */
+            sentences: components["schemas"]["AnswerSentence"][];
+            /** @description The nodes that the sentences are from, in the order in which they are cited. */
+            citations: components["schemas"]["AnswerCitation"][];
+        };
+        AnswerSentence: {
+            /** @description The sentence, with each sequence of white space as one space. A sentence of more than 600 characters is divided. */
+            text: string;
+            /** @description The index in `citations`, from 0. */
+            citation: number;
+            /** @description The position in the `description` of the cited node, in bytes of UTF-8 like `from` of a passage. */
+            start: number;
+            /** @description The position after the sentence. */
+            end: number;
+            /** @description How relevant the sentence is for the query. */
+            score: number;
+        };
+        AnswerCitation: {
+            /** Format: uuid */
+            nodeId: string;
+            name: string;
+            entityType: components["schemas"]["EntityType"];
+            document?: components["schemas"]["HitDocument"];
+            /** @description The address of the document. Absent if it is not known. */
+            sourceUrl?: string;
+            /** @description The score of the node in the search. */
+            score: number;
+            /** @description Only with `includeLiveData`. Sorted by source and metric. */
+            liveData?: components["schemas"]["LiveValue"][];
+        };
+        AnswerResult: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Answer"];
             meta: components["schemas"]["SearchMeta"];
             requestId: components["schemas"]["RequestId"];
         };
@@ -8071,6 +8175,51 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HybridList"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    answer: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerQuery"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnswerResult"];
                 };
             };
             400: components["responses"]["Malformed"];

@@ -50,21 +50,10 @@ type searchHit struct {
 
 // Run prints the hits, best first.
 func (c *SearchCmd) Run(ctx context.Context, out *output.Writer) error {
-	path, body := "/api/rag/search", map[string]any{"query": c.Query, "limit": c.Limit}
-	if c.MinScore != nil {
-		body["minScore"] = *c.MinScore
-	}
-	if len(c.EntityType) > 0 {
-		body["entityTypes"] = c.EntityType
-	}
+	path, body := "/api/rag/search", searchBody(c.Query, c.Limit, c.MinScore, c.EntityType)
 	if c.Hybrid {
 		path = "/api/rag/hybrid-search"
-		if c.Hops != nil {
-			body["hops"] = *c.Hops
-		}
-		if len(c.Node) > 0 {
-			body["nodeIds"] = c.Node
-		}
+		addSeeds(body, c.Hops, c.Node)
 		if c.Explain {
 			body["explain"] = true
 		}
@@ -80,6 +69,28 @@ func (c *SearchCmd) Run(ctx context.Context, out *output.Writer) error {
 		}
 		return printFound(out, &list)
 	})
+}
+
+// searchBody returns the fields of a body that all searches have.
+func searchBody(query string, limit int, minScore *float64, entityTypes []string) map[string]any {
+	body := map[string]any{"query": query, "limit": limit}
+	if minScore != nil {
+		body["minScore"] = *minScore
+	}
+	if len(entityTypes) > 0 {
+		body["entityTypes"] = entityTypes
+	}
+	return body
+}
+
+// addSeeds adds the fields of a body of a search that uses the graph.
+func addSeeds(body map[string]any, hops *int, nodes []uuid.UUID) {
+	if hops != nil {
+		body["hops"] = *hops
+	}
+	if len(nodes) > 0 {
+		body["nodeIds"] = nodes
+	}
 }
 
 // printFound prints hits, each as a paragraph.
@@ -109,12 +120,17 @@ func printFound(out *output.Writer, list *page[searchHit]) error {
 			fmt.Fprintf(&text, "       %5.1f %%  %s: %s\n", 100*reason.Share, reason.Kind, output.Printable(reason.Detail))
 		}
 	}
-	if len(list.Meta.Degraded) > 0 {
-		fmt.Fprintf(&text, "incomplete: %s unavailable or partial\n", strings.Join(list.Meta.Degraded, " and "))
-	}
+	writeDegraded(&text, list.Meta.Degraded)
 	fmt.Fprintln(&text, plural.Count(list.Meta.Total, "candidate"))
 	_, err := fmt.Fprint(out, text.String())
 	return err
+}
+
+// writeDegraded writes what is missing in the answer of a search.
+func writeDegraded(text *strings.Builder, degraded []string) {
+	if len(degraded) > 0 {
+		fmt.Fprintf(text, "incomplete: %s unavailable or partial\n", strings.Join(degraded, " and "))
+	}
 }
 
 // IndexCmd groups the commands on the search index.

@@ -154,22 +154,27 @@ class FrameQuery(RawQuery, AggregateOptions, total=False):
     """Return only the newest point of each series."""
 
 
-class SearchOptions(TypedDict, total=False):
-    """Options of a search."""
+class QueryOptions(TypedDict, total=False):
+    """Options of every search."""
 
     entity_types: Sequence[EntityType]
     min_score: float
     """0 to 1."""
     properties: Mapping[str, PropertyValue | Sequence[PropertyValue]]
     """Values of top-level properties, compared with their type."""
+
+
+class SearchOptions(QueryOptions, total=False):
+    """Options of a search."""
+
     include_content: bool
     """Include the text of ``matchedChunk``."""
     group_by: Literal["document"]
     """Return only the best passage of each document."""
 
 
-class HybridOptions(SearchOptions, total=False):
-    """Options of a search that follows edges."""
+class GraphSearchOptions(TypedDict, total=False):
+    """Options of searches that follow edges."""
 
     hops: int
     """The maximum number of edges from a seed, 0 to 3. The default is 2."""
@@ -179,9 +184,18 @@ class HybridOptions(SearchOptions, total=False):
     """Additional seeds."""
     weights: SearchWeights
     """The weights of the lanes ``text``, ``vector`` and ``graph``, 0 to 1."""
+    include_live_data: bool
+    """Include the latest value of each series of the sources of a result. Requires ``read:livedata``."""
+
+
+class HybridOptions(SearchOptions, GraphSearchOptions, total=False):
+    """Options of a search that follows edges."""
+
     explain: bool
     """Include an explanation of each score."""
     include_edges: bool
     """Include the edges between the results of the page."""
-    include_live_data: bool
-    """Include the latest value of each series of the sources of a result. Requires ``read:livedata``."""
+
+
+class AnswerOptions(QueryOptions, GraphSearchOptions, total=False):
+    """Options of an answer."""

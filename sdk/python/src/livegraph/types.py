@@ -987,6 +987,14 @@ class Series(TypedDict):
 PropertyValue: TypeAlias = str | float | bool
 
 
+PropertyFilter: TypeAlias = dict[str, PropertyValue | list[PropertyValue]]
+"""
+Only nodes whose top-level properties have these values. A list of up to 100 values matches any of them. Values
+are compared with their type: `7` is not `"7"`.
+
+"""
+
+
 class SearchQuery(TypedDict):
     query: str
     """
@@ -1008,12 +1016,7 @@ class SearchQuery(TypedDict):
     """
     Only results with at least this score.
     """
-    properties: NotRequired[dict[str, PropertyValue | list[PropertyValue]]]
-    """
-    Only nodes whose top-level properties have these values. A list of up to 100 values matches any of them.
-    Values are compared with their type: `7` is not `"7"`.
-
-    """
+    properties: NotRequired[PropertyFilter]
     includeContent: NotRequired[bool]
     """
     Include the text of `matchedChunk`.
@@ -1151,6 +1154,48 @@ class LiveValue(TypedDict):
     tags: Tags
     timestamp: Timestamp
     value: float | str
+
+
+class AnswerSentence(TypedDict):
+    text: str
+    """
+    The sentence, with each sequence of white space as one space. A sentence of more than 600 characters is divided.
+    """
+    citation: int
+    """
+    The index in `citations`, from 0.
+    """
+    start: int
+    """
+    The position in the `description` of the cited node, in bytes of UTF-8 like `from` of a passage.
+    """
+    end: int
+    """
+    The position after the sentence.
+    """
+    score: float
+    """
+    How relevant the sentence is for the query.
+    """
+
+
+class AnswerCitation(TypedDict):
+    nodeId: str
+    name: str
+    entityType: EntityType
+    document: NotRequired[HitDocument]
+    sourceUrl: NotRequired[str]
+    """
+    The address of the document. Absent if it is not known.
+    """
+    score: float
+    """
+    The score of the node in the search.
+    """
+    liveData: NotRequired[list[LiveValue]]
+    """
+    Only with `includeLiveData`. Sorted by source and metric.
+    """
 
 
 class IndexModel(TypedDict):
@@ -1458,12 +1503,7 @@ class HybridQuery(TypedDict):
     """
     Only results with at least this score.
     """
-    properties: NotRequired[dict[str, PropertyValue | list[PropertyValue]]]
-    """
-    Only nodes whose top-level properties have these values. A list of up to 100 values matches any of them.
-    Values are compared with their type: `7` is not `"7"`.
-
-    """
+    properties: NotRequired[PropertyFilter]
     includeContent: NotRequired[bool]
     """
     Include the text of `matchedChunk`.
@@ -1531,6 +1571,21 @@ class HybridHit(TypedDict):
     liveData: NotRequired[list[LiveValue]]
     """
     Only with `includeLiveData`. Sorted by source and metric.
+    """
+
+
+class Answer(TypedDict):
+    answer: str | None
+    """
+    The sentences, each followed by the mark of its citation: `[1]` is the first one. Plain text. Null if no sentence answers the query.
+    """
+    sentences: list[AnswerSentence]
+    """
+    In the order of `answer`: sentences of one document or node are together, in the order of its text.
+    """
+    citations: list[AnswerCitation]
+    """
+    The nodes that the sentences are from, in the order in which they are cited.
     """
 
 

@@ -121,6 +121,10 @@ def test_documents_are_written_found_and_deleted(client: Client) -> None:
         time.sleep(0.2)
     hits = client.search.hybrid("compressor", hops=1, explain=True, weights={"text": 1, "vector": 0.5})
     assert hits.items[0]["score"] == 1
+    answer = client.search.answer("who supplies compressed air?", max_sentences=1, hops=1, min_score=0.1)
+    assert answer["answer"] == "The compressor in the attic supplies the paint shop with compressed air. [1]"
+    assert answer["citations"][0]["document"]["externalId"] == external
+    assert client.search.answer("?")["answer"] is None
     assert client.search.index_status()["model"] is not None
     deleted = client.documents.delete(external)
     with pytest.raises(NotFoundError):

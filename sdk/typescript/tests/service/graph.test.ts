@@ -146,6 +146,13 @@ test('documents are written, found and deleted', async () => {
     weights: { text: 1, vector: 0.5 },
   })
   expect(hits.items[0]?.score).toBe(1)
+  const { answer, citations } = await search.answer('who supplies compressed air?', {
+    maxSentences: 1,
+    hops: 1,
+  })
+  expect(answer).toBe('The compressor in the attic supplies the paint shop with compressed air. [1]')
+  expect(citations[0]?.document?.externalId).toBe(externalId)
+  expect((await search.answer('?')).answer).toBeNull()
   expect((await search.indexStatus()).model).not.toBeNull()
   const deleted = await documents.delete(externalId)
   expect(await rejection(documents.get(externalId))).toBeInstanceOf(NotFoundError)

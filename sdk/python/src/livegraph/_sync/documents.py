@@ -8,8 +8,9 @@ from typing import Unpack
 
 from .._request import COMMAND_HEADERS, JSON, Id, Request, encode, fields, part, query
 from .._response import Page
-from ..filters import HybridOptions, SearchOptions
+from ..filters import AnswerOptions, HybridOptions, SearchOptions
 from ..types import (
+    Answer,
     DeleteDocumentAnswerData,
     Document,
     HybridHit,
@@ -89,6 +90,18 @@ class Search:
         """
         body = encode(fields(query=query, limit=limit, offset=offset, **options))
         return self._transport.page(Request[HybridHit]("POST", "/api/rag/hybrid-search", body=body, headers=JSON))
+
+    def answer(
+        self, query: str, *, max_sentences: int = 3, limit: int = 10, **options: Unpack[AnswerOptions]
+    ) -> Answer:
+        """Returns the sentences of nodes and documents that answer a question, with their sources.
+
+        The descriptions of the first ``limit`` results of a hybrid search are read. ``answer`` is None if no sentence
+        answers the question. ``[1]`` in it is ``citations[0]``. The positions ``start`` and ``end`` of a sentence are
+        bytes of the node's description in UTF-8.
+        """
+        body = encode(fields(query=query, max_sentences=max_sentences, limit=limit, **options))
+        return self._transport.data(Request[Answer]("POST", "/api/rag/answer", body=body, headers=JSON))
 
     def index_status(self) -> IndexStatus:
         """Returns the status of the index of the workspace's nodes."""
