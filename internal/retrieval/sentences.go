@@ -18,7 +18,7 @@ import (
 const (
 	maxAnswerText    = 256 << 10 // bytes of descriptions that are read, those of the first results
 	maxReadSentences = 4_000
-	maxCandidateText = 60   // sentences that are embedded and compared
+	maxCandidateText = 32   // sentences that are embedded and compared
 	maxQuestion      = 2048 // bytes of the question that are embedded
 	maxEmbeddedName  = 256  // bytes of the name of a node that are embedded
 	// maxHeadingWords is the maximum length of a heading.
