@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/paths"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/test/pgtest"
@@ -165,4 +166,52 @@ func TestPathsBesideAndThroughAHubAreBoundedAndReportIt(t *testing.T) {
 	require.True(t, find(hubs[0], hubs[1], 1).Truncated)
 	require.False(t, find(hubs[0], hubs[1], 20, "near", "z").Truncated)
 	require.Len(t, find(hubs[0], hubs[1], 20, "near", "z").Items, 1)
+}
+
+// TestReadsOfEdgesAreLimited reads the edges of a node that has 30 in each direction.
+func TestReadsOfEdgesAreLimited(t *testing.T) {
+	db := pgtest.Open(t)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
+	list := pgtest.RandomNodes(rand.New(rand.NewPCG(1, 2)), 31)
+	var edges []graph.Edge
+	for i := range list {
+		list[i].Deleted = false
+		if i == 0 {
+			continue
+		}
+		for relation, ends := range map[string][2]uuid.UUID{
+			"out": {list[0].ID, list[i].ID}, "in": {list[i].ID, list[0].ID},
+		} {
+			edges = append(edges, graph.Edge{ID: uuid.New(), SourceID: ends[0], TargetID: ends[1], RelationType: relation,
+				Lifecycle: graph.Lifecycle{CreatedAt: pgtest.Epoch, UpdatedAt: pgtest.Epoch, Version: 1}})
+		}
+	}
+	pgtest.InsertNodes(t, db, ws, list)
+	pgtest.InsertEdges(t, db, ws, edges)
+	for _, c := range []struct {
+		out, in        bool
+		types          []string
+		limit, perNode int
+		examined       int
+		truncated      bool
+	}{
+		{out: true, limit: 30, perNode: 100, examined: 30},
+		{out: true, limit: 29, perNode: 100, examined: 29, truncated: true},
+		{in: true, limit: 100, perNode: 30, examined: 30},
+		{in: true, limit: 100, perNode: 29, examined: 29, truncated: true},
+		{out: true, in: true, limit: 60, perNode: 100, examined: 60},
+		{out: true, in: true, limit: 59, perNode: 100, examined: 59, truncated: true},
+		{out: true, in: true, limit: 10, perNode: 100, examined: 10, truncated: true},
+		{out: true, in: true, limit: 100, perNode: 5, examined: 10, truncated: true},
+		{out: true, in: true, types: []string{"out"}, limit: 30, perNode: 100, examined: 30},
+	} {
+		got, err := db.ReadPathEdges(
+			t.Context(), ws, graphread.PathQuery{From: list[0].ID, To: list[1].ID, RelationTypes: c.types},
+			paths.Read{Nodes: []uuid.UUID{list[0].ID}, Out: c.out, In: c.in, Limit: c.limit, MaxPerNode: c.perNode},
+		)
+		require.NoError(t, err)
+		require.Equal(t, c.examined, got.Examined, "%+v", c)
+		require.Len(t, got.Edges, c.examined, "%+v", c)
+		require.Equal(t, c.truncated, got.Truncated, "%+v", c)
+	}
 }
