@@ -43,7 +43,7 @@ type Source struct {
 // laneSentences is the embedding of the sentences of an answer. It is observed like a lane.
 const laneSentences = "sentences"
 
-// Lanes returns the names with which Deps.Observe is called.
+// Lanes returns the names of lanes that Deps.Observe receives.
 func Lanes() []string { return []string{LaneText, LaneVector, LaneGraph, laneSentences} }
 
 // Answer searches as Hybrid does, and chooses those sentences of the descriptions of the first Limit results that

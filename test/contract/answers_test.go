@@ -13,10 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/test/contract"
-	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
 const answerPath = "/api/rag/answer"
@@ -228,16 +226,7 @@ func TestWithoutTheEmbedderAnswersAreChosenByWords(t *testing.T) {
 
 func TestAnswersShowTheLatestValuesOfCitedNodes(t *testing.T) {
 	t.Parallel()
-	group := &contract.Search{Log: contract.OpenLog(t, kafkatest.NewKFake(t))}
-	data, commands := &contract.LiveData{Log: group.Log}, &contract.Commands{Log: group.Log}
-	server := contract.Start(t, data.Group, commands.Group, contract.GraphReads, func(
-		t testing.TB, s *contract.Server,
-	) []route.Route {
-		group.Points = data.Points
-		return group.Group(t, s)
-	})
-	s := &searcher{writer: &writer{Server: server, Commands: commands}, Search: group}
-	l := &live{Server: server, LiveData: data}
+	s, l := startSearchOfLiveData(t)
 	pump := s.newDescribedNode(t, "", "", "object", "Pump 7", "Moves water.", `{}`)
 	linked := l.createSource(t, `{"name":"pump","nodeId":"`+pump+`"}`)
 	l.store(

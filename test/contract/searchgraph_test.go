@@ -214,8 +214,8 @@ func TestAnAdministratorRebuildsOnlyTheIndexOfTheirOwnWorkspace(t *testing.T) {
 	hitNamed(t, s.search(t, searchPath, `{"query":"Pump 7"}`), "Pump 7")
 }
 
-func TestHybridSearchShowsTheLatestValuesOfLinkedSources(t *testing.T) {
-	t.Parallel()
+// startSearchOfLiveData starts one server whose searches include the points of its live data.
+func startSearchOfLiveData(t *testing.T) (*searcher, *live) {
 	group := &contract.Search{Log: contract.OpenLog(t, kafkatest.NewKFake(t))}
 	data, commands := &contract.LiveData{Log: group.Log}, &contract.Commands{Log: group.Log}
 	s := contract.Start(t, data.Group, commands.Group, contract.GraphReads, func(
@@ -224,8 +224,13 @@ func TestHybridSearchShowsTheLatestValuesOfLinkedSources(t *testing.T) {
 		group.Points = data.Points
 		return group.Group(t, s)
 	})
-	search := &searcher{writer: &writer{Server: s, Commands: commands}, Search: group}
-	l := &live{Server: s, LiveData: data}
+	return &searcher{writer: &writer{Server: s, Commands: commands}, Search: group}, &live{Server: s, LiveData: data}
+}
+
+func TestHybridSearchShowsTheLatestValuesOfLinkedSources(t *testing.T) {
+	t.Parallel()
+	search, l := startSearchOfLiveData(t)
+	s := search.Server
 	pump := search.newDescribedNode(t, "", "", "object", "Pump 7", "Moves water.", `{}`)
 	other := search.newDescribedNode(t, "", "", "object", "Hall 3", "Has a pump.", `{}`)
 	linked := l.createSource(t, `{"name":"pump","unit":"°C","nodeId":"`+pump+`"}`)

@@ -8,7 +8,7 @@
 // end. The search is finished when all paths that it returns are better than this bound. Edges that
 // cannot be part of a better path than the worst of those are not kept.
 //
-// The package has no I/O of its own, and it does not know filters: the reader applies them.
+// The package has no I/O of its own. The reader applies all filters.
 package paths
 
 import (

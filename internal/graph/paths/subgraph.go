@@ -136,7 +136,7 @@ func (l *labels) within(node int32, hops int) (key, bool) {
 	return key{}, false
 }
 
-// fewest returns the smallest number of edges with which a node is reached.
+// fewest returns the number of edges of the shortest path to a node.
 func (l *labels) fewest(node int32) (hops int, found bool) {
 	for i := l.last[node]; i >= 0; i = l.entries[i].previous {
 		hops, found = l.entries[i].hops, true

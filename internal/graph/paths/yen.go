@@ -3,6 +3,7 @@ package paths
 import (
 	"container/heap"
 	"context"
+	"iter"
 	"math"
 	"slices"
 
@@ -155,9 +156,8 @@ func (e *enumerator) bestKey(c *candidate, distances *labels) (best key, ok bool
 	return best, ok
 }
 
-// continuations iterates over the arcs with which a candidate may continue, and the keys of the
-// best paths after them.
-func (e *enumerator) continuations(c *candidate, distances *labels, left int) func(func(arc, key) bool) {
+// continuations returns the arcs with which a candidate may continue, each with the key of the best path after it.
+func (e *enumerator) continuations(c *candidate, distances *labels, left int) iter.Seq2[arc, key] {
 	return func(yield func(arc, key) bool) {
 		ways := e.graph.out.of(c.nodes[len(c.nodes)-1])
 		e.work += len(ways)

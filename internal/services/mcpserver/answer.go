@@ -115,13 +115,26 @@ func listAnswer(r *response, offset int, cite func(item map[string]any) []citati
 	return a, nil
 }
 
+// objectAnswer returns the answer for the response of a route that returns one object, still without a result, and
+// the object.
+func objectAnswer(r *response, err error) (*answer, map[string]any, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	var object map[string]any
+	if err := decode(r.Data, &object); err != nil {
+		return nil, nil, err
+	}
+	return newAnswer(r), object, nil
+}
+
 // encodeItem encodes an item in at most maxAnswerBytes, with its long texts cut.
 func encodeItem(item map[string]any, path string) (text json.RawMessage, cut []cutText, err error) {
 	return encodeWithin(item, path, maxText, maxShortText)
 }
 
-// encodeWithin encodes an item in at most maxAnswerBytes. Its texts are cut at the first of the limits with which it is
-// small enough.
+// encodeWithin encodes an item in at most maxAnswerBytes. It cuts the item's texts to the first limit, and to the next
+// one while the item is too large.
 func encodeWithin(item map[string]any, path string, limits ...int) (text json.RawMessage, cut []cutText, err error) {
 	for _, limit := range limits {
 		cut = nil

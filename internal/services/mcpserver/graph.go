@@ -27,12 +27,19 @@ type searchInput struct {
 }
 
 func (in *searchInput) body() map[string]any {
-	body := map[string]any{"query": in.Query, "limit": clampLimit(in.Limit), "offset": in.Offset}
-	if len(in.EntityTypes) > 0 {
-		body["entityTypes"] = in.EntityTypes
+	body := queryBody(in.Query, in.EntityTypes, in.MinScore, in.Limit)
+	body["offset"] = in.Offset
+	return body
+}
+
+// queryBody returns the fields of a body that all searches have.
+func queryBody(query string, entityTypes []string, minScore float64, limit int) map[string]any {
+	body := map[string]any{"query": query, "limit": clampLimit(limit)}
+	if len(entityTypes) > 0 {
+		body["entityTypes"] = entityTypes
 	}
-	if in.MinScore != 0 {
-		body["minScore"] = in.MinScore
+	if minScore != 0 {
+		body["minScore"] = minScore
 	}
 	return body
 }
@@ -60,14 +67,18 @@ var hybridTool = &mcp.Tool{
 
 type hybridInput struct {
 	searchInput
+	graphInput
+}
+
+// graphInput has the parameters of searches that follow edges.
+type graphInput struct {
 	Hops          *int     `json:"hops,omitempty" jsonschema:"number of edges to follow, 0 to 3, default 2"`
 	RelationTypes []string `json:"relationTypes,omitempty" jsonschema:"follow only edges of these types"`
 	Direction     string   `json:"direction,omitempty" jsonschema:"follow edges: out, in or both"`
 	NodeIDs       []string `json:"nodeIds,omitempty" jsonschema:"start at these nodes, too"`
 }
 
-func (in *hybridInput) body() map[string]any {
-	body := in.searchInput.body()
+func (in *graphInput) addTo(body map[string]any) {
 	if in.Hops != nil {
 		body["hops"] = *in.Hops
 	}
@@ -80,11 +91,12 @@ func (in *hybridInput) body() map[string]any {
 	if len(in.NodeIDs) > 0 {
 		body["nodeIds"] = in.NodeIDs
 	}
-	return body
 }
 
 func (c *client) hybridSearch(ctx context.Context, in hybridInput) (any, error) {
-	return c.find(ctx, "/api/rag/hybrid-search", in.body(), in.Offset)
+	body := in.body()
+	in.addTo(body)
+	return c.find(ctx, "/api/rag/hybrid-search", body, in.Offset)
 }
 
 var answerTool = &mcp.Tool{
@@ -94,36 +106,24 @@ var answerTool = &mcp.Tool{
 }
 
 type answerInput struct {
-	Query         string   `json:"query" jsonschema:"the question, in natural language"`
-	MaxSentences  int      `json:"maxSentences,omitempty" jsonschema:"number of sentences, 1 to 10, default 3"`
-	EntityTypes   []string `json:"entityTypes,omitempty" jsonschema:"only nodes of these types: concept, object, process, actor"`
-	MinScore      float64  `json:"minScore,omitempty" jsonschema:"read only results of the search with at least this score, 0 to 1"`
-	Limit         int      `json:"limit,omitempty" jsonschema:"number of results to read, default 10, at most 50"`
-	Hops          *int     `json:"hops,omitempty" jsonschema:"number of edges to follow, 0 to 3, default 2"`
-	RelationTypes []string `json:"relationTypes,omitempty" jsonschema:"follow only edges of these types"`
-	Direction     string   `json:"direction,omitempty" jsonschema:"follow edges: out, in or both"`
-	NodeIDs       []string `json:"nodeIds,omitempty" jsonschema:"start at these nodes, too"`
+	Query        string   `json:"query" jsonschema:"the question, in natural language"`
+	MaxSentences int      `json:"maxSentences,omitempty" jsonschema:"number of sentences, 1 to 10, default 3"`
+	EntityTypes  []string `json:"entityTypes,omitempty" jsonschema:"only nodes of these types: concept, object, process, actor"`
+	MinScore     float64  `json:"minScore,omitempty" jsonschema:"read only results of the search with at least this score, 0 to 1"`
+	Limit        int      `json:"limit,omitempty" jsonschema:"number of results to read, default 10, at most 50"`
+	graphInput
 }
 
 func (c *client) answerQuestion(ctx context.Context, in answerInput) (any, error) {
-	search := hybridInput{
-		searchInput: searchInput{Query: in.Query, EntityTypes: in.EntityTypes, MinScore: in.MinScore, Limit: in.Limit},
-		Hops:        in.Hops, RelationTypes: in.RelationTypes, Direction: in.Direction, NodeIDs: in.NodeIDs,
-	}
-	body := search.body()
-	delete(body, "offset")
+	body := queryBody(in.Query, in.EntityTypes, in.MinScore, in.Limit)
+	in.addTo(body)
 	if in.MaxSentences != 0 {
 		body["maxSentences"] = in.MaxSentences
 	}
-	r, err := c.post(ctx, "/api/rag/answer", body, nil)
+	a, data, err := objectAnswer(c.post(ctx, "/api/rag/answer", body, nil))
 	if err != nil {
 		return nil, err
 	}
-	var data map[string]any
-	if err := decode(r.Data, &data); err != nil {
-		return nil, err
-	}
-	a := newAnswer(r)
 	a.Total = nil // of the search
 	cited, _ := data["citations"].([]any)
 	for _, item := range cited[:min(len(cited), defaultLimit)] {
@@ -149,15 +149,10 @@ type nodeInput struct {
 }
 
 func (c *client) node(ctx context.Context, in nodeInput) (any, error) {
-	r, err := c.get(ctx, "/api/queries/nodes/"+url.PathEscape(in.ID), nil)
+	a, node, err := objectAnswer(c.get(ctx, "/api/queries/nodes/"+url.PathEscape(in.ID), nil))
 	if err != nil {
 		return nil, err
 	}
-	var node map[string]any
-	if err := decode(r.Data, &node); err != nil {
-		return nil, err
-	}
-	a := newAnswer(r)
 	a.Citations = nodeCitation(node)
 	if in.Text != "" {
 		return textAnswer(a, node, &in)
@@ -258,15 +253,10 @@ func (c *client) execute(ctx context.Context, in commandInput) (any, error) {
 	if in.IdempotencyKey != "" {
 		header.Set("Idempotency-Key", in.IdempotencyKey)
 	}
-	r, err := c.post(ctx, "/api/commands/execute", body, header)
+	a, data, err := objectAnswer(c.post(ctx, "/api/commands/execute", body, header))
 	if err != nil {
 		return nil, err
 	}
-	var data map[string]any
-	if err := decode(r.Data, &data); err != nil {
-		return nil, err
-	}
-	a := newAnswer(r)
 	a.Citations = nodeCitation(data["node"])
 	a.Result, a.Cut, err = encodeItem(data, "result")
 	return a, err

@@ -50,23 +50,29 @@ func referenceWalk(
 	return found
 }
 
+// randomGraph returns a graph with at most the given number of live nodes, and its nodes by id.
+func randomGraph(
+	r *rand.Rand, nodeCount, edgeCount int,
+) (list []graph.Node, nodes map[uuid.UUID]graph.Node, edges []graph.Edge) {
+	list = slices.DeleteFunc(pgtest.RandomNodes(r, nodeCount), func(n graph.Node) bool { return n.Deleted })
+	nodes = map[uuid.UUID]graph.Node{}
+	for _, n := range list {
+		nodes[n.ID] = n
+	}
+	for _, life := range pgtest.RandomNodes(r, edgeCount) {
+		edges = append(edges, graph.Edge{
+			ID: life.ID, SourceID: list[r.IntN(len(list))].ID, TargetID: list[r.IntN(len(list))].ID,
+			RelationType: []string{"feeds", "owns", "a,b"}[r.IntN(3)], Lifecycle: life.Lifecycle,
+		})
+	}
+	return list, nodes, edges
+}
+
 func TestNeighborsAreThoseOfAPlainWalk(t *testing.T) {
 	db := pgtest.Open(t)
 	ws, other := pgtest.LimitedWorkspace(t, db, 1, 1), pgtest.LimitedWorkspace(t, db, 1, 1)
 	r := rand.New(rand.NewPCG(7, 8))
-	list := slices.DeleteFunc(pgtest.RandomNodes(r, 60), func(n graph.Node) bool { return n.Deleted })
-	nodes := map[uuid.UUID]graph.Node{}
-	for _, n := range list {
-		nodes[n.ID] = n
-	}
-	var edges []graph.Edge
-	for _, life := range pgtest.RandomNodes(r, 90) {
-		edges = append(
-			edges,
-			graph.Edge{ID: life.ID, SourceID: list[r.IntN(len(list))].ID, TargetID: list[r.IntN(len(list))].ID,
-				RelationType: []string{"feeds", "owns", "a,b"}[r.IntN(3)], Lifecycle: life.Lifecycle},
-		)
-	}
+	list, nodes, edges := randomGraph(r, 60, 90)
 	pgtest.InsertNodes(t, db, ws, list)
 	pgtest.InsertEdges(t, db, ws, edges)
 	pgtest.InsertNodes(t, db, other, list[:5]) // the same ids, without edges

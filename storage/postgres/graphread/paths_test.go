@@ -82,19 +82,11 @@ func TestPathsAreThoseOfAPlainSearch(t *testing.T) {
 	db := pgtest.Open(t)
 	ws, other := pgtest.LimitedWorkspace(t, db, 1, 1), pgtest.LimitedWorkspace(t, db, 1, 1)
 	r := rand.New(rand.NewPCG(9, 10))
-	list := slices.DeleteFunc(pgtest.RandomNodes(r, 14), func(n graph.Node) bool { return n.Deleted })
-	nodes := map[uuid.UUID]graph.Node{}
-	for _, n := range list {
-		nodes[n.ID] = n
-	}
-	var edges []graph.Edge
-	for _, life := range pgtest.RandomNodes(r, 60) {
+	list, nodes, edges := randomGraph(r, 14, 60)
+	for i := range edges {
 		properties, err := graph.ParseProperties([]byte(`{"cost":` + weights[r.IntN(len(weights))] + `}`))
 		require.NoError(t, err)
-		edges = append(edges, graph.Edge{
-			ID: life.ID, SourceID: list[r.IntN(len(list))].ID, TargetID: list[r.IntN(len(list))].ID, Properties: properties,
-			RelationType: []string{"feeds", "owns", "a,b"}[r.IntN(3)], Lifecycle: life.Lifecycle,
-		})
+		edges[i].Properties = properties
 	}
 	pgtest.InsertNodes(t, db, ws, list)
 	pgtest.InsertEdges(t, db, ws, edges)
