@@ -92,7 +92,7 @@ func testReplayCancelled(w *workspace) {
 	))
 	w.ok("replay", "cancel", started.ID)
 	w.eventually(func() bool {
-		return strings.Contains(w.ok("replay", "show", started.ID), "cancelled")
+		return decode[printedReplay](w.t, w.ok("replay", "show", started.ID, "--json")).State == "cancelled"
 	})
 	require.Contains(w.t, w.ok("replay", "cancel", started.ID), "of topic points: cancelled\n", "which may be repeated")
 }

@@ -67,6 +67,9 @@ const machineRules = `groups:
     expr: temperature * on() temperature > 0
 `
 
+// evaluatedRule is a rule in the answer of Prometheus' API.
+type evaluatedRule struct{ Name, Health, LastError string }
+
 // testRulesByCommandLine stores a file of rules. The server evaluates it: recorded series reach queries, an alert
 // reaches Alertmanager and a webhook, and it is resolved when the file is deleted.
 func testRulesByCommandLine(w *workspace) {
@@ -103,10 +106,13 @@ func testRulesByCommandLine(w *workspace) {
 	require.Contains(t, w.ok(w.in("query", "--metric", "four_times", "--latest")...), " 360\n")
 	var evaluated struct {
 		Groups []struct {
-			Rules []struct{ Name, Health, LastError string }
+			Rules []evaluatedRule
 		}
 	}
-	w.do(http.MethodGet, "/prometheus/api/v1/rules", nil, http.StatusOK, &evaluated)
+	w.eventually(func() bool {
+		w.do(http.MethodGet, "/prometheus/api/v1/rules", nil, http.StatusOK, &evaluated)
+		return !slices.ContainsFunc(evaluated.Groups[0].Rules, func(r evaluatedRule) bool { return r.Health == "unknown" })
+	})
 	for _, rule := range evaluated.Groups[0].Rules {
 		if rule.Name == "Broken" {
 			require.Contains(t, rule.LastError, "many-to-many matching not allowed")
