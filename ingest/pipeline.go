@@ -83,10 +83,11 @@ type Position = pointblock.Position
 
 // Result is the result of a request.
 type Result struct {
-	Accepted  int         `json:"accepted"`
-	Rejected  int         `json:"rejected"`
-	Errors    []Rejection `json:"errors"` // never nil
-	Positions []Position  `json:"-"`      // of the records, for the checkpoint
+	Accepted   int         `json:"accepted"`
+	Rejected   int         `json:"rejected"`
+	Errors     []Rejection `json:"errors"` // never nil
+	Positions  []Position  `json:"-"`      // of the records, for the checkpoint
+	Histograms int         `json:"-"`      // accepted points that are native histograms
 	// DataPoints is the number of data points of a request of OTLP. A histogram is one data point and many points.
 	DataPoints int `json:"-"`
 }
@@ -245,7 +246,7 @@ func (p *Pipeline) accept(ctx context.Context, w *work, req *Request, stages *ti
 	stages.done(stageProduce)
 	return Result{
 		Accepted: accepted, Rejected: b.Rejected.Rejected, Errors: b.Rejections(), Positions: positions,
-		DataPoints: w.otlp.DataPoints(),
+		Histograms: b.Output.Histograms, DataPoints: w.otlp.DataPoints(),
 	}, err
 }
 

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"encoding/base64"
 	"math"
 	"slices"
 	"strconv"
@@ -10,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/prompb"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
@@ -77,8 +80,35 @@ func interpretRemoteWrite(body []byte) *promReference {
 }
 
 type promSample struct {
-	ms    int64
-	value float64
+	ms        int64
+	value     float64
+	histogram string // text of a native histogram
+	invalid   bool   // the histogram is not valid
+}
+
+// readPromHistogram parses a native histogram with Prometheus' code.
+func readPromHistogram(b []byte) (s promSample, ok bool) {
+	var m prompb.Histogram
+	if err := m.Unmarshal(b); err != nil {
+		return s, false
+	}
+	s.ms = m.Timestamp
+	var err error
+	var stored prompb.Histogram
+	if m.IsFloatHistogram() {
+		h := m.ToFloatHistogram()
+		err, stored = h.Validate(), prompb.FromFloatHistogram(0, h)
+	} else {
+		h := m.ToIntHistogram()
+		err, stored = h.Validate(), prompb.FromIntHistogram(0, h)
+	}
+	if stored.ResetHint == 2 { // no reset
+		stored.ResetHint = 0
+	}
+	raw, marshalErr := stored.Marshal()
+	s.histogram = "histogram:" + base64.StdEncoding.EncodeToString(raw)
+	s.invalid = err != nil || marshalErr != nil || len(b) > 8192 || m.Count == nil
+	return s, true
 }
 
 // readPromSample parses a Sample.
@@ -100,7 +130,6 @@ func readPromSample(b []byte) (promSample, bool) {
 func (r *promReference) series(b []byte) bool {
 	var labels [][2]string
 	var samples []promSample
-	histograms := 0
 	isLabels := true
 	good := eachField(b, func(field protowire.Number, wire protowire.Type, value []byte, _ uint64) bool {
 		if wire != protowire.BytesType {
@@ -123,30 +152,35 @@ func (r *promReference) series(b []byte) bool {
 			}
 			samples = append(samples, sample)
 		case 4:
-			histograms++
+			histogram, ok := readPromHistogram(value)
+			if !ok {
+				return false
+			}
+			samples = append(samples, histogram)
 		}
 		return true
 	})
-	if !good || !isLabels && len(samples)+histograms > 0 {
+	if !good || !isLabels && len(samples) > 0 {
 		return false
 	}
-	r.add(labels, samples, histograms)
+	r.add(labels, samples)
 	return true
 }
 
 // add counts the samples of a series and records those that are accepted.
-func (r *promReference) add(labels [][2]string, samples []promSample, histograms int) {
-	r.rejected += histograms
+func (r *promReference) add(labels [][2]string, samples []promSample) {
 	source, name, ok := promIdentity(labels)
 	latest := received.UnixMicro() + scan.DayUS
 	for _, s := range samples {
-		if !ok || s.ms < 0 || s.ms > latest/1000 {
+		if !ok || s.invalid || s.ms < 0 || s.ms > latest/1000 {
 			r.rejected++
 			continue
 		}
 		r.accepted++
 		series := pointName(source, name.Metric, name.Tags, s.ms*1000)
 		switch {
+		case s.histogram != "":
+			r.points[series+" special"] = s.histogram
 		case math.Float64bits(s.value) == remotewrite.StaleMarker:
 			r.points[series+" special"] = "stale"
 		case math.IsNaN(s.value), math.IsInf(s.value, 0):
@@ -264,6 +298,37 @@ func (w *promWriter) sample() message {
 	return message{}.Double(1, value).Varint(2, uint64(ms))
 }
 
+// histogram returns a native histogram of integers or of floats, which may be invalid.
+func (w *promWriter) histogram() message {
+	buckets := rapid.SliceOfN(rapid.Int64Range(-2, 3), 0, 4).Draw(w.t, "buckets")
+	h := &histogram.Histogram{
+		Schema: rapid.SampledFrom([]int32{0, 3, -4, 8, -53, 9}).Draw(w.t, "schema"), Sum: 2.5, PositiveBuckets: buckets,
+		PositiveSpans:    []histogram.Span{{Offset: 1, Length: uint32(len(buckets))}},
+		CounterResetHint: histogram.CounterResetHint(rapid.IntRange(0, 3).Draw(w.t, "hint")),
+	}
+	if h.Schema == histogram.CustomBucketsSchema {
+		h.CustomValues = []float64{1, 2, 3, 4}
+	}
+	if w.one(10) {
+		h.PositiveSpans[0].Length++
+	}
+	if w.one(20) {
+		h.Sum = stale
+	}
+	for current, i := int64(0), 0; i < len(buckets); i++ {
+		current += buckets[i]
+		h.Count += uint64(max(current, 0))
+	}
+	ms := rapid.Int64Range(-1, 20).Draw(w.t, "ms")
+	m := prompb.FromIntHistogram(ms, h)
+	if w.one(3) {
+		m = prompb.FromFloatHistogram(ms, h.ToFloat(nil))
+	}
+	raw, err := m.Marshal()
+	require.NoError(w.t, err)
+	return raw
+}
+
 func (w *promWriter) series() (s message) {
 	target := rapid.IntRange(0, 2).Draw(w.t, "target")
 	s = promwrite.Labels("__name__", rapid.SampledFrom([]string{"up", "temperature"}).Draw(w.t, "metric"))
@@ -278,13 +343,15 @@ func (w *promWriter) series() (s message) {
 	}
 	for range rapid.IntRange(0, 4).Draw(w.t, "samples") {
 		s = s.Bytes(2, w.sample())
-		switch rapid.IntRange(0, 90).Draw(w.t, "between") {
+		switch rapid.IntRange(0, 60).Draw(w.t, "between") {
 		case 0:
 			s = s.Bytes(1, w.label())
 		case 1:
 			s = s.Bytes(4, nil)
 		case 2:
 			s = s.Bytes(3, []byte("exemplar"))
+		case 3, 4, 5:
+			s = s.Bytes(4, w.histogram())
 		}
 	}
 	return s

@@ -48,7 +48,6 @@ func interpretRemoteWrite2(body []byte) *promReference {
 func (r *promReference) series2(symbols []string, b []byte) bool {
 	var texts []string
 	var samples []promSample
-	histograms := 0
 	refer := func(ref uint64) bool {
 		if ref >= uint64(len(symbols)) {
 			return false
@@ -74,7 +73,9 @@ func (r *promReference) series2(symbols []string, b []byte) bool {
 			samples = append(samples, sample)
 			return ok
 		case field == 3:
-			histograms++
+			histogram, ok := readPromHistogram(value)
+			samples = append(samples, histogram)
+			return ok
 		}
 		return true
 	})
@@ -85,7 +86,7 @@ func (r *promReference) series2(symbols []string, b []byte) bool {
 	for pair := range slices.Chunk(texts, 2) {
 		labels = append(labels, [2]string(pair))
 	}
-	r.add(labels, samples, histograms)
+	r.add(labels, samples)
 	return true
 }
 

@@ -39,7 +39,7 @@ func (a *api) remoteWrite(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	countWritten(w.Header(), format, 0)
+	countWritten(w.Header(), format, &ingest.Result{})
 	body, release, err := request.Body(
 		w, r, a.MaxBodyBytes, request.Types(remoteWriteType), request.DefaultEncoding("snappy"), request.WithBudget(a.Bodies),
 	)
@@ -51,7 +51,7 @@ func (a *api) remoteWrite(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return asBadRequest(err)
 	}
-	countWritten(w.Header(), format, result.Accepted)
+	countWritten(w.Header(), format, &result)
 	if result.Rejected > 0 {
 		return partialWrite(&result).With("checkpoint", token)
 	}
@@ -69,14 +69,13 @@ func asBadRequest(err error) error {
 	return err
 }
 
-// countWritten sets the headers of a response to remote write 2.0. Native histograms and exemplars are
-// not stored.
-func countWritten(h http.Header, format ingest.Format, samples int) {
+// countWritten sets the headers of a response to remote write 2.0. Exemplars are not stored.
+func countWritten(h http.Header, format ingest.Format, result *ingest.Result) {
 	if format != ingest.RemoteWrite2 {
 		return
 	}
-	h.Set(samplesWritten, strconv.Itoa(samples))
-	h.Set(histogramsWritten, "0")
+	h.Set(samplesWritten, strconv.Itoa(result.Accepted-result.Histograms))
+	h.Set(histogramsWritten, strconv.Itoa(result.Histograms))
 	h.Set(exemplarsWritten, "0")
 }
 

@@ -145,11 +145,8 @@ func writeSamples(w http.ResponseWriter, sets []storage.SeriesSet) error {
 		result := &prompb.QueryResult{}
 		for set.Next() {
 			series := &prompb.TimeSeries{Labels: prompb.FromLabels(set.At().Labels(), nil)}
-			for it := set.At().Iterator(nil); it.Next() != chunkenc.ValNone; {
-				t, v := it.At()
-				series.Samples = append(series.Samples, prompb.Sample{Timestamp: t, Value: v})
-			}
-			if total += len(series.Samples); total > maxReadSamples {
+			appendSamples(series, set.At().Iterator(nil))
+			if total += len(series.Samples) + len(series.Histograms); total > maxReadSamples {
 				return fault.Newf(fault.Invalid, "The answer has more than %d samples: ask for a shorter range or fewer series, "+
 					"or accept STREAMED_XOR_CHUNKS", maxReadSamples)
 			}
@@ -165,6 +162,29 @@ func writeSamples(w http.ResponseWriter, sets []storage.SeriesSet) error {
 	w.Header().Set("Content-Encoding", "snappy")
 	_, _ = w.Write(snappy.Encode(nil, message)) // on an error the client has disconnected
 	return nil
+}
+
+// appendSamples appends the samples of an iterator, and its native histograms.
+func appendSamples(series *prompb.TimeSeries, it chunkenc.Iterator) {
+	for kind := it.Next(); kind != chunkenc.ValNone; kind = it.Next() {
+		switch kind {
+		case chunkenc.ValHistogram:
+			t, h := it.AtHistogram(nil)
+			series.Histograms = append(series.Histograms, prompb.FromIntHistogram(t, h))
+		case chunkenc.ValFloatHistogram:
+			t, h := it.AtFloatHistogram(nil)
+			series.Histograms = append(series.Histograms, prompb.FromFloatHistogram(t, h))
+		default:
+			t, v := it.At()
+			series.Samples = append(series.Samples, prompb.Sample{Timestamp: t, Value: v})
+		}
+	}
+}
+
+// chunkTypes are the types of chunks in a stream.
+var chunkTypes = map[chunkenc.Encoding]prompb.Chunk_Encoding{
+	chunkenc.EncXOR: prompb.Chunk_XOR, chunkenc.EncHistogram: prompb.Chunk_HISTOGRAM,
+	chunkenc.EncFloatHistogram: prompb.Chunk_FLOAT_HISTOGRAM,
 }
 
 // streamChunks answers with a stream of frames, each with the chunks of one series.
@@ -201,7 +221,7 @@ func (f *frameWriter) writeSeries(query int, series storage.Series) error {
 	for it.Next() {
 		meta := it.At()
 		out.Chunks = append(out.Chunks, prompb.Chunk{
-			MinTimeMs: meta.MinTime, MaxTimeMs: meta.MaxTime, Type: prompb.Chunk_XOR, Data: meta.Chunk.Bytes(),
+			MinTimeMs: meta.MinTime, MaxTimeMs: meta.MaxTime, Type: chunkTypes[meta.Chunk.Encoding()], Data: meta.Chunk.Bytes(),
 		})
 		if size += len(meta.Chunk.Bytes()); size < frameBytes {
 			continue

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/prometheus/prometheus/rules"
 	"github.com/prometheus/prometheus/storage"
 
+	"github.com/livegraph/livegraph/internal/nativehistogram"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/retry"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
@@ -45,19 +45,24 @@ type appender struct {
 
 // Append adds a point.
 func (a *appender) Append(_ storage.SeriesRef, ls labels.Labels, t int64, v float64) (storage.SeriesRef, error) {
-	series := prompb.TimeSeries{Samples: []prompb.Sample{{Timestamp: t, Value: v}}}
+	a.add(ls, prompb.TimeSeries{Samples: []prompb.Sample{{Timestamp: t, Value: v}}})
+	return 0, nil
+}
+
+// AppendHistogram adds a point that is a native histogram.
+func (a *appender) AppendHistogram(
+	_ storage.SeriesRef, ls labels.Labels, t int64, h *histogram.Histogram, fh *histogram.FloatHistogram,
+) (storage.SeriesRef, error) {
+	message := nativehistogram.Histogram{Int: h, Float: fh}.Message(t)
+	a.add(ls, prompb.TimeSeries{Histograms: []prompb.Histogram{message}})
+	return 0, nil
+}
+
+func (a *appender) add(ls labels.Labels, series prompb.TimeSeries) {
 	ls.Range(func(l labels.Label) {
 		series.Labels = append(series.Labels, prompb.Label{Name: l.Name, Value: l.Value})
 	})
 	a.series = append(a.series, series)
-	return 0, nil
-}
-
-// AppendHistogram refuses histograms, which the store does not have.
-func (*appender) AppendHistogram(
-	storage.SeriesRef, labels.Labels, int64, *histogram.Histogram, *histogram.FloatHistogram,
-) (storage.SeriesRef, error) {
-	return 0, errors.New("native histograms cannot be recorded")
 }
 
 // Commit writes the points. If other rules of the group read them, it waits until they are visible.

@@ -3,6 +3,7 @@ package block
 import (
 	"slices"
 
+	"github.com/livegraph/livegraph/internal/nativehistogram"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
@@ -49,6 +50,13 @@ func (b *Batch) appendNumbers(e *pointblock.Encoder, f *requestSeries, ts []int6
 
 func (b *Batch) appendStrings(e *pointblock.Encoder, f *requestSeries, ts []int64, values []string) error {
 	o := &b.Output
+	if f.Kind == pointblock.KindSpecial {
+		for _, text := range values {
+			if nativehistogram.Is(text) {
+				o.Histograms++
+			}
+		}
+	}
 	o.identity = b.Identity(&b.Labels.List[f.Label], f.Kind, &o.Tags)
 	return e.AppendStrings(f.Ref, &o.identity, ts, values)
 }

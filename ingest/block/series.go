@@ -33,6 +33,8 @@ type output struct {
 	active   []int32               // the partitions that have points
 	bytes    int
 	Messages []pointblock.Message
+
+	Histograms int // number of encoded points that are native histograms
 }
 
 func (o *output) reset() {
@@ -42,7 +44,7 @@ func (o *output) reset() {
 	clear(o.strings.values)
 	clear(o.Messages)
 	o.Series, o.Tags, o.Messages = o.Series[:0], o.Tags[:0], o.Messages[:0]
-	o.active, o.bytes = o.active[:0], 0
+	o.active, o.bytes, o.Histograms = o.active[:0], 0, 0
 }
 
 // DropMessages removes the messages and their memory from the batch, because the producer may still

@@ -97,10 +97,9 @@ var reasonText = [Reasons]string{
 
 	// Prometheus remote write.
 	ValueNotFinite: "must be a finite number",
-	ValueHistogram: "is a native histogram; only samples are stored (Prometheus: send_native_histograms: false, classic " +
-		"histograms are taken)",
-	MetricUTF8: "is not valid UTF-8",
-	TagUTF8:    "is not valid UTF-8",
+	ValueHistogram: "must be a valid native histogram of at most 8192 bytes",
+	MetricUTF8:     "is not valid UTF-8",
+	TagUTF8:        "is not valid UTF-8",
 
 	// OpenTelemetry.
 	TimeMissing:    "must be set, in nanoseconds since 1970",

@@ -18,9 +18,9 @@ import "github.com/google/uuid"
 // proto enum.
 type Kind uint8
 
-// Kinds of values. Booleans are numbers, 0 and 1. Values of Prometheus that are not finite are texts of
-// KindSpecial, beside the series of numbers with the same source, metric and tags, so that readers of
-// numbers never see them.
+// Kinds of values. Booleans are numbers, 0 and 1. Values of Prometheus that are no finite numbers are texts of
+// KindSpecial (of histograms: see package nativehistogram), beside the series of numbers with the same source, metric
+// and tags, so that readers of numbers never see them.
 const (
 	KindNumber  Kind = 1
 	KindString  Kind = 2

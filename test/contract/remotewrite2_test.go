@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/klauspost/compress/snappy"
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/prompb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api/promql"
@@ -71,6 +73,17 @@ func TestMetadataOfRemoteWritesIsListed(t *testing.T) {
 	require.NotContains(t, string(a.Body), "Requests.", "another workspace")
 }
 
+// nativeHistogram returns the message of a histogram with three observations.
+func nativeHistogram(t *testing.T, ms int64) promwrite.Message {
+	t.Helper()
+	h := prompb.FromIntHistogram(ms, &histogram.Histogram{
+		Count: 3, Sum: 5, PositiveSpans: []histogram.Span{{Offset: 1, Length: 2}}, PositiveBuckets: []int64{1, 1},
+	})
+	raw, err := h.Marshal()
+	require.NoError(t, err)
+	return raw
+}
+
 func TestRemoteWrites2AreCounted(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
@@ -104,6 +117,20 @@ func TestRemoteWrites2AreCounted(t *testing.T) {
 	a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "timeseries[0].labels_refs"})
 	require.Equal(t, []string{"0", "0", "0"}, written(a.Header), "nothing was written")
 	require.Len(t, readPointsLog(t, l.broker), 5)
+
+	h := nativeHistogram(t, marchFirst)
+	a = l.remoteWrite(t, remoteWritePath, encodeWrite2(upSeries("h:1").Bytes(4, h).Bytes(4, h[:len(h)-2])), version2)
+	a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "body"})
+	a = l.remoteWrite(t, remoteWritePath, encodeWrite2(
+		upSeries("h:1").Sample(marchFirst, 1).Sample(marchFirst+2, 1).Bytes(4, h).Bytes(4, h.Varint(4, 100)).
+			Bytes(4, nativeHistogram(t, -1)),
+	), version2)
+	a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{
+		"accepted": 3.0, "rejected": 2.0, "field": "timeseries[0].histograms[1]",
+	})
+	require.Contains(t, string(a.Body), "timeseries[0].histograms[2].timestamp")
+	require.Equal(t, []string{"2", "1", "0"}, written(a.Header))
+	require.Len(t, readPointsLog(t, l.broker), 8)
 
 	a = l.remoteWrite(t, remoteWritePath, encodeWrite(upSeries("a:1").Sample(marchFirst, 1)), nil)
 	require.Equal(t, http.StatusNoContent, a.Status)

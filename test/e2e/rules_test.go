@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/klauspost/compress/snappy"
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/prompb"
 	"github.com/stretchr/testify/require"
 )
 
@@ -25,6 +28,8 @@ const rulesOfTest = `groups:
     expr: temperature * 2
   - record: four_times
     expr: twice * 2
+  - record: latency:twice
+    expr: latency * 2
   - alert: Hot
     expr: temperature > 80
     labels: {severity: page}
@@ -76,6 +81,28 @@ func (a *alertmanager) received(accept func(receivedAlert) bool) bool {
 	return false
 }
 
+// sendHistogram sends a native histogram with some observations, as Prometheus does.
+func (s *server) sendHistogram(t *testing.T, metric string, observations uint64) {
+	t.Helper()
+	h := prompb.FromIntHistogram(time.Now().UnixMilli(), &histogram.Histogram{
+		Count: observations, Sum: 1, PositiveSpans: []histogram.Span{{Length: 1}},
+		PositiveBuckets: []int64{int64(observations)},
+	})
+	body, err := (&prompb.WriteRequest{Timeseries: []prompb.TimeSeries{{
+		Labels: []prompb.Label{
+			{Name: "__name__", Value: metric}, {Name: "instance", Value: "a:1"}, {Name: "job", Value: "node"},
+		},
+		Histograms: []prompb.Histogram{h},
+	}}}).Marshal()
+	require.NoError(t, err)
+	answer, err := s.TryWith(
+		http.Header{"Content-Type": {"application/x-protobuf"}, "Content-Encoding": {"snappy"}}, http.MethodPost,
+		"/api/v1/write", snappy.Encode(nil, body),
+	)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusNoContent, answer.Status, "%+v", answer.Error)
+}
+
 // TestAlertsOutliveKills evaluates rules in a process that is killed while alerts fire. They are recorded as firing
 // once, go on after the restart, and are resolved when the condition ends. Recorded series reach queries,
 // Alertmanager gets the alerts, and a webhook gets an event for each change.
@@ -91,6 +118,7 @@ func TestAlertsOutliveKills(t *testing.T) {
 	}, http.StatusCreated, nil)
 	s.Do(http.MethodPost, "/api/live-data/sources", map[string]any{"name": "lathe"}, http.StatusCreated, nil)
 	s.measure(90)
+	s.sendHistogram(t, "latency", 3)
 	answer, err := s.TryWith(http.Header{"Content-Type": {"application/yaml"}}, http.MethodPut, "/api/rules/machines",
 		[]byte(rulesOfTest))
 	require.NoError(t, err)
@@ -98,7 +126,9 @@ func TestAlertsOutliveKills(t *testing.T) {
 
 	require.Eventually(t, func() bool { return s.alertsInState("firing") == 2 }, 40*time.Second, 200*time.Millisecond)
 	require.Eventually(t, func() bool {
-		return strings.Contains(s.promQuery("four_times"), `"360"`) && strings.Contains(s.promQuery("ALERTS"), "HotForLong")
+		return strings.Contains(s.promQuery("four_times"), `"360"`) &&
+			strings.Contains(s.promQuery("ALERTS"), "HotForLong") &&
+			strings.Contains(s.promQuery("histogram_count(latency:twice)"), `"6"`)
 	}, 20*time.Second, 200*time.Millisecond)
 	require.Eventually(t, func() bool {
 		return manager.received(func(a receivedAlert) bool {

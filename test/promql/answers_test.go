@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -13,10 +14,13 @@ import (
 	"testing"
 	"time"
 
+	jsoniter "github.com/json-iterator/go"
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/jsonutil"
 	"github.com/stretchr/testify/require"
 )
 
@@ -96,6 +100,7 @@ func (a *answer) matches(e evaluation, want *promql.Result) (points int, err err
 		return 0, fmt.Errorf("status %d with the error %q", a.httpStatus, a.Error)
 	}
 	warnings, infos := want.Warnings.AsStrings(e.text, 10, 10)
+	warnings = slices.DeleteFunc(warnings, dependsOnChunks)
 	for _, list := range [][2][]string{{warnings, a.Warnings}, {infos, a.Infos}} {
 		slices.Sort(list[0])
 		slices.Sort(list[1])
@@ -103,14 +108,20 @@ func (a *answer) matches(e evaluation, want *promql.Result) (points int, err err
 			return 0, fmt.Errorf("annotations %q and not %q", list[1], list[0])
 		}
 	}
-	got, err := a.value()
+	if kind := parser.ValueType(a.Data.ResultType); kind != want.Value.Type() {
+		return 0, fmt.Errorf("a result of type %s and not %s", kind, want.Value.Type())
+	}
+	series, order, err := a.points()
 	if err != nil {
 		return 0, fmt.Errorf("the answer %s: %w", a.Data.Result, err)
 	}
-	if got.Type() != want.Value.Type() {
-		return 0, fmt.Errorf("a result of type %s and not %s", got.Type(), want.Value.Type())
-	}
-	return matchValues(got, want.Value, e.step == 0 && strings.HasPrefix(e.text, "sort"))
+	return matchValues(series, order, want.Value, e.step == 0 && strings.HasPrefix(e.text, "sort"))
+}
+
+// dependsOnChunks reports whether an annotation depends on the chunks of Prometheus' database: the first histogram
+// of a chunk has another hint than the rest.
+func dependsOnChunks(annotation string) bool {
+	return strings.Contains(annotation, "conflicting counter resets during histogram")
 }
 
 func (a *answer) matchesError(want error) error {
@@ -126,9 +137,8 @@ func (a *answer) matchesError(want error) error {
 	return nil
 }
 
-// matchValues compares two results, with their order if ordered.
-func matchValues(got, want parser.Value, ordered bool) (points int, err error) {
-	series, order := pointsOf(got)
+// matchValues compares a result with the points of an answer, with their order if ordered.
+func matchValues(series map[string][]point, order []string, want parser.Value, ordered bool) (points int, err error) {
 	expected, expectedOrder := pointsOf(want)
 	if len(series) != len(order) || len(order) != len(expectedOrder) {
 		return 0, fmt.Errorf("the series %q and not %q", order, expectedOrder)
@@ -172,18 +182,24 @@ func pointsOf(value parser.Value) (series map[string][]point, order []string) {
 		series["string "+v.V] = []point{{v.T, 0}}
 	case promql.Vector:
 		for _, s := range v {
-			name := s.Metric.String()
-			series[name], order = []point{{s.T, s.F}}, append(order, name)
+			name, points := s.Metric.String(), []point{{s.T, s.F}}
+			if s.H != nil {
+				name, points = name+histogramSuffix, histogramPoints(s.T, s.H)
+			}
+			series[name], order = points, append(order, name)
 		}
 		return series, order
 	case promql.Matrix:
 		for _, s := range v {
 			name := s.Metric.String()
-			series[name], order = []point{}, append(order, name)
 			for _, p := range s.Floats {
 				series[name] = append(series[name], point{p.T, p.F})
 			}
+			for _, p := range s.Histograms {
+				series[name+histogramSuffix] = append(series[name+histogramSuffix], histogramPoints(p.T, p.H)...)
+			}
 		}
+		order = slices.Sorted(maps.Keys(series))
 		return series, order
 	}
 	for name := range series {
@@ -197,35 +213,53 @@ func equal(a, b float64) bool {
 	return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b))
 }
 
-// value decodes the result.
-func (a *answer) value() (parser.Value, error) {
+// histogramSuffix is the end of the name under which the native histograms of a series are compared.
+const histogramSuffix = " (histograms)"
+
+// histogramPoints returns the numbers of a histogram in JSON.
+func histogramPoints(ms int64, h *histogram.FloatHistogram) []point {
+	stream := jsoniter.NewStream(jsoniter.ConfigDefault, nil, 512)
+	jsonutil.MarshalHistogram(h, stream)
+	p := jsonHistogram{ms: ms}
+	if err := p.parse(stream.Buffer()); err != nil {
+		panic(err)
+	}
+	return p.points
+}
+
+// points returns the points of the result by series, and the series in their order, as pointsOf.
+func (a *answer) points() (series map[string][]point, order []string, err error) {
 	switch kind := parser.ValueType(a.Data.ResultType); kind {
 	case parser.ValueTypeScalar, parser.ValueTypeString:
 		var pair jsonPoint
 		if err := json.Unmarshal(a.Data.Result, &pair); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if kind == parser.ValueTypeString {
-			return promql.String{T: pair.ms, V: pair.text}, nil
+			series, order = pointsOf(promql.String{T: pair.ms, V: pair.text})
+			return series, order, nil
 		}
 		p, err := pair.number()
-		return promql.Scalar{T: p.T, V: p.F}, err
+		series, order = pointsOf(promql.Scalar{T: p.ms, V: p.value})
+		return series, order, err
 	case parser.ValueTypeVector, parser.ValueTypeMatrix:
 		var list []jsonSeries
 		if err := json.Unmarshal(a.Data.Result, &list); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return valueOf(kind, list)
+		return seriesPoints(kind, list)
 	default:
-		return nil, fmt.Errorf("unknown type %q", kind)
+		return nil, nil, fmt.Errorf("unknown type %q", kind)
 	}
 }
 
 // jsonSeries is a series of an answer.
 type jsonSeries struct {
-	Metric map[string]string
-	Value  *jsonPoint
-	Values []jsonPoint
+	Metric     map[string]string
+	Value      *jsonPoint
+	Values     []jsonPoint
+	Histogram  *jsonHistogram
+	Histograms []jsonHistogram
 }
 
 // jsonPoint is a pair of a time in seconds and a text.
@@ -244,37 +278,92 @@ func (p *jsonPoint) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (p *jsonPoint) number() (promql.FPoint, error) {
+func (p *jsonPoint) number() (point, error) {
 	v, err := strconv.ParseFloat(p.text, 64)
-	return promql.FPoint{T: p.ms, F: v}, err
+	return point{p.ms, v}, err
 }
 
-// valueOf converts the series of a vector or a matrix.
-func valueOf(kind parser.ValueType, list []jsonSeries) (parser.Value, error) {
-	var vector promql.Vector
-	var matrix promql.Matrix
+// jsonHistogram is a pair of a time in seconds and a native histogram, of which it has the numbers: the count, the
+// sum, and four numbers of each bucket.
+type jsonHistogram struct {
+	ms     int64
+	points []point
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (h *jsonHistogram) UnmarshalJSON(data []byte) error {
+	var at float64
+	var rest json.RawMessage
+	if err := json.Unmarshal(data, &[2]any{&at, &rest}); err != nil {
+		return err
+	}
+	h.ms = int64(math.Round(at * 1000))
+	return h.parse(rest)
+}
+
+func (h *jsonHistogram) parse(data []byte) error {
+	var fields struct {
+		Count, Sum string
+		Buckets    [][4]json.RawMessage
+	}
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	texts := []string{fields.Count, fields.Sum}
+	for _, bucket := range fields.Buckets {
+		for _, number := range bucket {
+			texts = append(texts, strings.Trim(string(number), `"`))
+		}
+	}
+	for _, text := range texts {
+		p := jsonPoint{h.ms, text}
+		number, err := p.number()
+		if err != nil {
+			return err
+		}
+		h.points = append(h.points, number)
+	}
+	return nil
+}
+
+// seriesPoints returns the points of a vector or a matrix.
+func seriesPoints(kind parser.ValueType, list []jsonSeries) (series map[string][]point, order []string, err error) {
+	series = map[string][]point{}
 	for _, s := range list {
+		single := s.Value != nil || s.Histogram != nil
 		if s.Value != nil {
 			s.Values = append(s.Values, *s.Value)
 		}
-		series := promql.Series{Metric: labels.FromMap(s.Metric)}
+		if s.Histogram != nil {
+			s.Histograms = append(s.Histograms, *s.Histogram)
+		}
+		name := labels.FromMap(s.Metric).String()
+		if len(s.Values)+len(s.Histograms) == 0 || single != (kind == parser.ValueTypeVector) {
+			return nil, nil, fmt.Errorf("the values of %s", name)
+		}
+		if len(series[name])+len(series[name+histogramSuffix]) > 0 {
+			return nil, nil, fmt.Errorf("%s is there twice", name)
+		}
 		for _, pair := range s.Values {
 			p, err := pair.number()
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			series.Floats = append(series.Floats, p)
+			series[name] = append(series[name], p)
 		}
-		if len(series.Floats) == 0 || (s.Value != nil) != (kind == parser.ValueTypeVector) {
-			return nil, fmt.Errorf("the values of %s", series.Metric)
+		for _, h := range s.Histograms {
+			series[name+histogramSuffix] = append(series[name+histogramSuffix], h.points...)
 		}
-		matrix = append(matrix, series)
-		vector = append(vector, promql.Sample{Metric: series.Metric, T: series.Floats[0].T, F: series.Floats[0].F})
+		for _, key := range []string{name, name + histogramSuffix} {
+			if len(series[key]) > 0 {
+				order = append(order, key)
+			}
+		}
 	}
-	if kind == parser.ValueTypeVector {
-		return vector, nil
+	if kind == parser.ValueTypeMatrix {
+		slices.Sort(order)
 	}
-	return matrix, nil
+	return series, order, nil
 }
 
 // The comparison finds a wrong value, time, label, type, annotation and order, and a missing series.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/prompb"
@@ -30,8 +31,9 @@ type point struct {
 
 // randomSeries is a series of the random data, with stale markers, NaN and infinities.
 type randomSeries struct {
-	labels labels.Labels
-	points []point
+	labels     labels.Labels
+	points     []point
+	histograms []prompb.Histogram // native
 }
 
 // generator creates series from a seed.
@@ -105,6 +107,7 @@ func newData(seed uint64) []randomSeries {
 			}
 		}
 		g.histogram(instance)
+		g.native(instance, i)
 		g.add(g.gauge(21, 2), "__name__", "temperature", "job", "house", "instance", instance, "room", []string{"a", "b", ""}[i])
 		g.add(g.gauge(-5, 20), "__name__", "balance", "job", "a/b", "instance", instance)
 		g.add(g.gauge(1e9, 1e8), "__name__", "memory_bytes", "instance", instance)
@@ -142,6 +145,52 @@ func (g *generator) histogram(instance string) {
 	}
 }
 
+// native adds a series of native histograms: of integers, of floats, or of gauges.
+func (g *generator) native(instance string, kind int) {
+	s := randomSeries{labels: labels.FromStrings("__name__", "latency_seconds", "job", "api", "instance", instance)}
+	counts := make([]int64, 8)
+	offset := g.Int64N(scrape.Milliseconds())
+	for i := range int(dataLength / scrape) {
+		h := &histogram.Histogram{Sum: math.Float64frombits(value.StaleNaN)}
+		if g.IntN(60) > 0 {
+			h = g.nextHistogram(counts, int32(g.IntN(300)/299))
+		}
+		if kind == 2 {
+			h.CounterResetHint = histogram.GaugeType
+		}
+		message := prompb.FromIntHistogram(g.at(i, offset), h)
+		if kind == 1 {
+			message = prompb.FromFloatHistogram(message.Timestamp, h.ToFloat(nil))
+		}
+		s.histograms = append(s.histograms, message)
+	}
+	g.list = append(g.list, s)
+}
+
+// nextHistogram adds observations to the counts of buckets, which are sometimes reset, and returns the histogram.
+func (g *generator) nextHistogram(counts []int64, schema int32) *histogram.Histogram {
+	if g.IntN(100) == 0 {
+		clear(counts)
+	}
+	h := &histogram.Histogram{
+		Schema: 2 - schema, ZeroThreshold: 1e-6,
+		PositiveSpans: []histogram.Span{{Offset: -6, Length: 4}, {Offset: 2, Length: 3}},
+	}
+	before := int64(0)
+	for i := range counts {
+		counts[i] += g.Int64N(5)
+		h.Count += uint64(counts[i])
+		h.Sum += float64(counts[i]) * 0.3
+		if i == 0 {
+			h.ZeroCount = uint64(counts[i])
+			continue
+		}
+		h.PositiveBuckets = append(h.PositiveBuckets, counts[i]-before)
+		before = counts[i]
+	}
+	return h
+}
+
 // writeAll sends all samples to Livegraph, and waits until they are visible.
 func (s *server) writeAll(t *testing.T, list []randomSeries) {
 	t.Helper()
@@ -159,13 +208,21 @@ func (s *server) writeAll(t *testing.T, list []randomSeries) {
 // timeSeries returns series in the form of remote write.
 func timeSeries(list []randomSeries) (request []prompb.TimeSeries) {
 	for _, series := range list {
-		out := prompb.TimeSeries{Labels: prompb.FromLabels(series.labels, nil)}
+		out := prompb.TimeSeries{Labels: prompb.FromLabels(series.labels, nil), Histograms: series.histograms}
 		for _, p := range series.points {
 			out.Samples = append(out.Samples, prompb.Sample{Timestamp: p.ms, Value: p.value})
 		}
 		request = append(request, out)
 	}
 	return request
+}
+
+// decoded returns the histogram of a message: one of both.
+func decoded(m prompb.Histogram) (*histogram.Histogram, *histogram.FloatHistogram) {
+	if m.IsFloatHistogram() {
+		return nil, m.ToFloatHistogram()
+	}
+	return m.ToIntHistogram(), nil
 }
 
 // openTSDB returns a database of Prometheus with all samples.
@@ -184,6 +241,11 @@ func openTSDB(t *testing.T, list []randomSeries) *tsdb.DB {
 	for _, series := range sorted {
 		for _, p := range series.points {
 			_, err := app.Append(0, series.labels, p.ms, p.value)
+			require.NoError(t, err)
+		}
+		for _, m := range series.histograms {
+			h, fh := decoded(m)
+			_, err := app.AppendHistogram(0, series.labels, m.Timestamp, h, fh)
 			require.NoError(t, err)
 		}
 	}

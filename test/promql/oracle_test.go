@@ -40,6 +40,7 @@ var (
 		`{__name__=~"temp.*|balance"}`, `{job="house"}`, `{job=~"h.+|node",instance!~".*1:.*"}`, `{job="a/b"}`, `{job="prometheus"}`,
 		"memory_bytes", "many_labels", `many_labels{label_03=~".+"}`, `{"öl temperature"}`, `{"room.number"="7"}`, `{source="x"}`,
 		"duration_seconds_bucket", "job:requests:rate5m", "up", "none", `up{instance="host-0:9100"}`, `{instance=~"host-(0|2):9100"}`,
+		"latency_seconds", "latency_seconds", `latency_seconds{instance!="host-2:9100"}`,
 	}
 	windows   = []string{"1m", "5m", "7m30s", "20m", "1h"}
 	modifiers = []string{"", "", "", " offset 5m", " offset -10m", " @ 1772326800", " @ start()", " @ end()", " @ 1772326800 offset 1m"}
@@ -84,8 +85,27 @@ func (q queries) vector(depth int) string {
 		return q.parameterized(depth)
 	case 10:
 		return fmt.Sprintf("histogram_quantile(0.%d, sum by (le, job) (rate(duration_seconds_bucket[%s])))", q.IntN(10), q.of(windows))
+	case 11:
+		return q.native()
 	}
 	return q.selector()
+}
+
+// native returns a function of native histograms.
+func (q queries) native() string {
+	histograms := "latency_seconds" + q.of(modifiers)
+	switch q.IntN(4) {
+	case 0:
+		histograms = "rate(latency_seconds[" + q.of(windows) + "])"
+	case 1:
+		histograms = "sum(increase(latency_seconds[" + q.of(windows) + "]))"
+	case 2:
+		histograms = "avg_over_time(latency_seconds[" + q.of(windows) + "])"
+	}
+	return fmt.Sprintf(q.of([]string{
+		"histogram_quantile(0.9, %s)", "histogram_count(%s)", "histogram_sum(%s)", "histogram_avg(%s)",
+		"histogram_fraction(0, 0.5, %s)", "histogram_stddev(%s)", "%s",
+	}), histograms)
 }
 
 // ordered returns an instant vector whose series have the order of the storage. It decides which of equal values topk

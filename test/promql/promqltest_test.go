@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/prompb"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/storage"
@@ -19,10 +20,7 @@ import (
 )
 
 // shortFiles are the files of Prometheus' tests that also run in the short form.
-var shortFiles = []string{"selectors.test", "staleness.test", "subquery.test", "at_modifier.test", "collision.test"}
-
-// histogramFile is the file whose samples are native histograms, which Livegraph does not store.
-const histogramFile = "native_histograms.test"
+var shortFiles = []string{"native_histograms.test", "selectors.test", "staleness.test", "subquery.test", "at_modifier.test", "collision.test"}
 
 // comparePromqltest runs the tests of Prometheus' own PromQL. It writes the samples that they load to one
 // workspace per state of their data, and compares the answers to all queries that they evaluate, errors included,
@@ -34,7 +32,7 @@ func (s *server) comparePromqltest(t *testing.T) {
 	}
 	promqltest.RunBuiltinTestsWithStorage(chosenFiles{t}, r, func(t testing.TB) storage.Storage {
 		return &recordedStorage{
-			TestStorage: teststorage.New(t, withStartTimes), numbers: teststorage.New(t),
+			TestStorage: teststorage.New(t, withStartTimes), withoutStarts: teststorage.New(t),
 			current: &dataset{file: path.Base(t.Name())},
 		}
 	})
@@ -87,7 +85,7 @@ type chosenFiles struct{ *testing.T }
 // Run implements promqltest.TBRun.
 func (c chosenFiles) Run(name string, test func(*testing.T)) bool {
 	file := path.Base(name)
-	if file == histogramFile || !full() && !slices.Contains(shortFiles, file) {
+	if !full() && !slices.Contains(shortFiles, file) {
 		return true
 	}
 	return c.T.Run(file, test)
@@ -132,7 +130,7 @@ func (r *recorder) NewRangeQuery(
 	return r.Engine.NewRangeQuery(ctx, data, options, text, from, to, step)
 }
 
-// record evaluates a query over the numbers of a test's data.
+// record evaluates a query over the samples of a test, without their start times.
 func (r *recorder) record(s *recordedStorage, e evaluation) {
 	d := s.current
 	if len(d.queries) == 0 {
@@ -141,7 +139,7 @@ func (r *recorder) record(s *recordedStorage, e evaluation) {
 	if slices.ContainsFunc(d.queries, func(q recordedQuery) bool { return q.evaluation == e }) {
 		return
 	}
-	d.queries = append(d.queries, recordedQuery{e, e.by(r.t, r.oracle, sortedStorage{s.numbers})})
+	d.queries = append(d.queries, recordedQuery{e, e.by(r.t, r.oracle, sortedStorage{s.withoutStarts})})
 }
 
 // sortedStorage returns series by their labels. Without it, a database of Prometheus returns them in the order of
@@ -163,27 +161,29 @@ func (q sortedQuerier) Select(
 	return q.Querier.Select(ctx, true, hints, matchers...)
 }
 
-// recordedStorage is the storage of a test. It also has the samples that are numbers alone, as Livegraph has.
+// recordedStorage is the storage of a test. It also has the samples without their start times, as Livegraph has them.
 type recordedStorage struct {
 	*teststorage.TestStorage
-	numbers *teststorage.TestStorage
-	current *dataset
+	withoutStarts *teststorage.TestStorage
+	current       *dataset
 }
 
 // AppenderV2 implements storage.Storage.
 func (s *recordedStorage) AppenderV2(ctx context.Context) storage.AppenderV2 {
 	next := &dataset{file: s.current.file}
 	for _, series := range s.current.series {
-		next.series = append(next.series, randomSeries{series.labels, slices.Clone(series.points)})
+		next.series = append(next.series, randomSeries{
+			series.labels, slices.Clone(series.points), slices.Clone(series.histograms),
+		})
 	}
-	return &recordedAppender{s.TestStorage.AppenderV2(ctx), s.numbers.AppenderV2(ctx), s, next}
+	return &recordedAppender{s.TestStorage.AppenderV2(ctx), s.withoutStarts.AppenderV2(ctx), s, next}
 }
 
 type recordedAppender struct {
 	storage.AppenderV2
-	numbers storage.AppenderV2
-	storage *recordedStorage
-	next    *dataset
+	withoutStarts storage.AppenderV2
+	storage       *recordedStorage
+	next          *dataset
 }
 
 // Append implements storage.AppenderV2.
@@ -191,18 +191,24 @@ func (a *recordedAppender) Append(
 	ref storage.SeriesRef, ls labels.Labels, st, ms int64, v float64, h *histogram.Histogram,
 	fh *histogram.FloatHistogram, options storage.AppendV2Options,
 ) (storage.SeriesRef, error) {
-	if h == nil && fh == nil {
-		if _, err := a.numbers.Append(0, ls, 0, ms, v, nil, nil, options); err != nil {
-			return 0, err
-		}
-		a.next.add(ls, point{ms, v})
+	if _, err := a.withoutStarts.Append(0, ls, 0, ms, v, h, fh, options); err != nil {
+		return 0, err
+	}
+	series := a.next.add(ls)
+	switch {
+	case h != nil:
+		series.histograms = append(series.histograms, prompb.FromIntHistogram(ms, h))
+	case fh != nil:
+		series.histograms = append(series.histograms, prompb.FromFloatHistogram(ms, fh))
+	default:
+		series.points = append(series.points, point{ms, v})
 	}
 	return a.AppenderV2.Append(ref, ls, st, ms, v, h, fh, options)
 }
 
 // Commit implements storage.AppenderTransaction.
 func (a *recordedAppender) Commit() error {
-	if err := a.numbers.Commit(); err != nil {
+	if err := a.withoutStarts.Commit(); err != nil {
 		return err
 	}
 	a.storage.current = a.next
@@ -211,20 +217,20 @@ func (a *recordedAppender) Commit() error {
 
 // Rollback implements storage.AppenderTransaction.
 func (a *recordedAppender) Rollback() error {
-	if err := a.numbers.Rollback(); err != nil {
+	if err := a.withoutStarts.Rollback(); err != nil {
 		return err
 	}
 	return a.AppenderV2.Rollback()
 }
 
-// add adds a sample to its series.
-func (d *dataset) add(ls labels.Labels, p point) {
+// add returns the series with these labels, which it adds if there is none.
+func (d *dataset) add(ls labels.Labels) *randomSeries {
 	i := slices.IndexFunc(d.series, func(s randomSeries) bool { return labels.Equal(s.labels, ls) })
 	if i < 0 {
 		i = len(d.series)
 		d.series = append(d.series, randomSeries{labels: ls})
 	}
-	d.series[i].points = append(d.series[i].points, p)
+	return &d.series[i]
 }
 
 // writeDatasets writes each dataset to its own workspace.

@@ -1,6 +1,7 @@
 package promql_test
 
 import (
+	"fmt"
 	"math"
 	"net/url"
 	"testing"
@@ -51,10 +52,26 @@ func (o *oracle) compareReads(t *testing.T) {
 	}
 }
 
-// exactSample is a sample with the bits of its value, which distinguish a stale marker from NaN.
+// exactSample is a sample with the bits of its value, which distinguish a stale marker from NaN, or the text of its
+// histogram.
 type exactSample struct {
-	ms    int64
-	value uint64
+	ms        int64
+	value     uint64
+	histogram string
+}
+
+// exactSampleOf returns the sample of an iterator.
+func exactSampleOf(it chunkenc.Iterator, kind chunkenc.ValueType) (s exactSample) {
+	switch kind {
+	case chunkenc.ValFloat:
+		ms, v := it.At()
+		return exactSample{ms, math.Float64bits(v), ""}
+	case chunkenc.ValHistogram:
+		ms, h := it.AtHistogram(nil)
+		return exactSample{ms, math.Float64bits(h.Sum), fmt.Sprint("integers ", h)}
+	}
+	ms, h := it.AtFloatHistogram(nil)
+	return exactSample{ms, math.Float64bits(h.Sum), fmt.Sprint("floats ", h)}
 }
 
 // samplesOf returns the samples of each series in a range. Clients of streams cut chunks to the range.
@@ -66,9 +83,10 @@ func samplesOf(t *testing.T, set storage.SeriesSet, from, to int64) map[string][
 		name := set.At().Labels()
 		require.Negative(t, labels.Compare(last, name), "sorted")
 		last = name
-		for it := set.At().Iterator(nil); it.Next() != chunkenc.ValNone; {
-			if ms, v := it.At(); ms >= from && ms <= to {
-				all[name.String()] = append(all[name.String()], exactSample{ms, math.Float64bits(v)})
+		it := set.At().Iterator(nil)
+		for kind := it.Next(); kind != chunkenc.ValNone; kind = it.Next() {
+			if s := exactSampleOf(it, kind); s.ms >= from && s.ms <= to {
+				all[name.String()] = append(all[name.String()], s)
 			}
 		}
 	}

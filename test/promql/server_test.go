@@ -91,7 +91,7 @@ type ingested struct {
 func (s *server) send(t *testing.T, series []prompb.TimeSeries) (answer ingested) {
 	t.Helper()
 	rejected := prompb.TimeSeries{ // only an answer with a rejected point has a checkpoint
-		Labels: []prompb.Label{{Name: "__name__", Value: "rejected"}}, Histograms: []prompb.Histogram{{}},
+		Labels: []prompb.Label{{Name: "__name__", Value: "rejected"}}, Samples: []prompb.Sample{{Timestamp: -1}},
 	}
 	body, err := (&prompb.WriteRequest{Timeseries: append(slices.Clone(series), rejected)}).Marshal()
 	require.NoError(t, err)

@@ -5,7 +5,7 @@
 // UnsupportedMedia. More points than the limit are Invalid. For all other errors, single samples are
 // rejected:
 //
-//	a native histogram                          time: before 1970, over a day ahead
+//	a native histogram that is not valid        time: before 1970, over a day ahead
 //	                                            labels: twice, more than 64, not UTF-8
 //	metric, label and value as in all formats   source: job/instance cannot name one
 //

@@ -2,6 +2,7 @@ package remotewrite
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/livegraph/livegraph/ingest/parse/protobuf"
 	"github.com/livegraph/livegraph/ingest/parse/scan"
 	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/internal/nativehistogram"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
@@ -57,9 +59,11 @@ type Parser struct {
 	index     int    // index of the TimeSeries
 	err       *fault.Error
 
-	tags  []pointblock.Tag // tags of the current label set
-	notes block.Notes      // of the current TimeSeries
-	names lastSource       // source of the last label set
+	tags       []pointblock.Tag // tags of the current label set
+	notes      block.Notes      // of the current TimeSeries
+	names      lastSource       // source of the last label set
+	samples    int              // number of samples of the current TimeSeries before its first native histogram
+	histograms bool             // the current TimeSeries has native histograms
 
 	// Of version 2.
 	symbols    []symbol
@@ -89,9 +93,9 @@ func (p *Parser) Reset() {
 }
 
 // Parse parses the batch's decompressed body as a remote write request of
-// Prometheus. Values that are not finite, and stale markers, become texts of
-// pointblock.KindSpecial. Parse skips exemplars, adds metadata to the batch, and
-// rejects native histograms as points. It returns a Malformed error if the body is not such a
+// Prometheus. Values that are not finite, stale markers and native histograms become texts of
+// pointblock.KindSpecial. Parse skips exemplars and adds metadata to the batch.
+// It returns a Malformed error if the body is not such a
 // message, UnsupportedMedia if it is of version 2, and Invalid if it has too many
 // points.
 func (p *Parser) Parse(b *block.Batch, maxPoints int) error {
@@ -147,9 +151,7 @@ func otherMessage(version, message string) error {
 // timeSeries parses the TimeSeries at b[i:end] and appends its samples directly to the
 // batch's columns.
 func (p *Parser) timeSeries(i, end int) bool {
-	b := p.batch
-	from, histograms := len(b.Numbers.Times), 0
-	p.notes.Reset()
+	from := p.beginSeries()
 	body, labels := p.b[:end], i
 	for i < end && body[i] == seriesLabel {
 		if _, i = protobuf.BytesField(body, i+1); i == scan.Failed {
@@ -159,48 +161,55 @@ func (p *Parser) timeSeries(i, end int) bool {
 	raw, nonAdjacent := body[labels:i], false
 	for i < end {
 		tag := body[i]
-		if tag != seriesSample {
+		if tag != seriesSample && tag != seriesHistogram {
 			nonAdjacent = nonAdjacent || tag == seriesLabel
-			if tag == seriesHistogram {
-				histograms++
-			}
 			if i = protobuf.SkipField(body, i); i == scan.Failed {
 				return false
 			}
 			continue
 		}
 		start, next := protobuf.BytesField(body, i+1)
-		if next == scan.Failed || !p.sample(body[:next], start, from) {
+		if next == scan.Failed || !p.point(body[:next], start, from, tag == seriesHistogram) {
 			return false
 		}
 		i = next
 	}
-	if len(b.Numbers.Times)-from+histograms == 0 {
+	if len(p.batch.Numbers.Times) == from {
 		return true
 	}
 	if nonAdjacent {
 		raw = p.joinLabels(labels, end)
 	}
-	return p.addSeries(from, histograms, raw)
+	return p.addSeries(from, raw)
 }
 
-// addSeries adds the samples that were appended to the columns from index from, and rejects the native
-// histograms. raw contains the labels as Label messages.
-func (p *Parser) addSeries(from, histograms int, raw []byte) bool {
+// beginSeries prepares for the next TimeSeries and returns the index of its first point in the columns.
+func (p *Parser) beginSeries() (from int) {
+	p.notes.Reset()
+	p.samples, p.histograms = 0, false
+	return len(p.batch.Numbers.Times)
+}
+
+// addSeries adds the points that were appended to the columns from index from. raw contains the labels as Label
+// messages.
+func (p *Parser) addSeries(from int, raw []byte) bool {
 	b := p.batch
-	points := len(b.Numbers.Times) - from + histograms
-	if points > p.maxPoints-b.Points {
-		p.failTooMany()
-		return false
-	}
 	index, ok := p.label(raw)
 	if !ok {
 		return false
 	}
-	b.Points += points
-	b.Reject(rejection.ValueHistogram, p.index, 0, histograms, &b.Labels.List[index])
+	b.Points += len(b.Numbers.Times) - from
 	b.AddRun(&p.notes, p.index, from, index)
 	return true
+}
+
+// point parses the Sample or Histogram message b[i:] into the columns. from is the index of the first point of the
+// same series.
+func (p *Parser) point(b []byte, i, from int, isHistogram bool) bool {
+	if isHistogram {
+		return p.histogram(b[i:], from)
+	}
+	return p.sample(b, i, from)
 }
 
 // sample parses the Sample message b[i:] into the columns. from is the index of the first
@@ -229,15 +238,40 @@ func (p *Parser) sample(b []byte, i, from int) bool {
 			return false
 		}
 	}
+	if !p.histograms {
+		p.samples++
+	}
+	us, why := p.time(int64(ms))
+	return p.add(from, us, math.Float64frombits(bits), special(bits), why)
+}
+
+// histogram parses a Histogram message into the columns. from is the index of the first point of the same series.
+func (p *Parser) histogram(message []byte, from int) bool {
+	b := p.batch
+	p.histograms = true
+	start := len(b.Unescaped)
+	text, ms, err := nativehistogram.Append(b.Unescaped, message)
+	if errors.Is(err, nativehistogram.ErrMalformed) {
+		return false
+	}
+	us, why := p.time(ms)
+	if err != nil && why == rejection.None {
+		why = rejection.ValueHistogram
+	}
+	b.Unescaped = text
+	return p.add(from, us, 0, scan.View(text[start:]), why)
+}
+
+// add appends a point to the columns: text, if it is not empty, and otherwise the value. why is the rule that it
+// breaks.
+func (p *Parser) add(from int, us int64, value float64, text string, why rejection.Reason) bool {
 	c := &p.batch.Numbers
 	position := len(c.Times) - from
 	if position >= p.maxPoints-p.batch.Points {
 		p.failTooMany()
 		return false
 	}
-	us, why := p.time(int64(ms))
-	value := math.Float64frombits(bits)
-	if text := special(bits); text != "" {
+	if text != "" {
 		p.notes.Strings = append(p.notes.Strings, block.StringEntry{Position: int32(position), Text: text})
 	}
 	if why != rejection.None {

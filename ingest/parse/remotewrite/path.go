@@ -12,13 +12,11 @@ func (p *Parser) fieldPath(why rejection.Reason, index, position int, l *block.L
 	const labels = ".labels"
 	switch why {
 	case rejection.TimeEarly, rejection.TimeLate:
-		return fieldpath.Index(series+".samples", position) + ".timestamp"
+		return p.pointPath(series, position) + ".timestamp"
 	case rejection.TimeExpired: // the position is unknown, because stale markers were removed
 		return series + ".samples"
-	case rejection.ValueNotFinite:
-		return fieldpath.Index(series+".samples", position) + ".value"
 	case rejection.ValueHistogram:
-		return fieldpath.Index(series+".histograms", position)
+		return p.pointPath(series, position)
 	case rejection.TagsMany:
 		return series + labels
 	case rejection.MetricEmpty, rejection.MetricLong, rejection.MetricNUL, rejection.MetricUTF8:
@@ -30,4 +28,12 @@ func (p *Parser) fieldPath(why rejection.Reason, index, position int, l *block.L
 		return fieldpath.Member(series+labels, jobLabel)
 	}
 	return series
+}
+
+// pointPath returns the path of a point of the current TimeSeries. Its samples come before its native histograms.
+func (p *Parser) pointPath(series string, position int) string {
+	if p.histograms && position >= p.samples {
+		return fieldpath.Index(series+".histograms", position-p.samples)
+	}
+	return fieldpath.Index(series+".samples", position)
 }

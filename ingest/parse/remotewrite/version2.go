@@ -84,17 +84,17 @@ func (p *Parser) readSymbols() error {
 // timeSeriesV2 parses the TimeSeries of version 2 at b[i:end] and appends its samples directly to the
 // batch's columns.
 func (p *Parser) timeSeriesV2(i, end int) bool {
-	from, histograms := len(p.batch.Numbers.Times), 0
+	from := p.beginSeries()
 	var metadata []byte
-	p.notes.Reset()
 	p.refs = p.refs[:0]
 	body := p.b[:end]
 	for i < end {
 		var start int
 		switch body[i] {
-		case seriesSample:
+		case seriesSample, seriesHistogramV2:
+			isHistogram := body[i] == seriesHistogramV2
 			start, i = protobuf.BytesField(body, i+1)
-			if i == scan.Failed || !p.sample(body[:i], start, from) {
+			if i == scan.Failed || !p.point(body[:i], start, from, isHistogram) {
 				return false
 			}
 			continue
@@ -115,8 +115,6 @@ func (p *Parser) timeSeriesV2(i, end int) bool {
 			}
 			metadata = body[start:i]
 			continue
-		case seriesHistogramV2:
-			histograms++
 		}
 		if i = protobuf.SkipField(body, i); i == scan.Failed {
 			return false
@@ -127,11 +125,11 @@ func (p *Parser) timeSeriesV2(i, end int) bool {
 		return false
 	}
 	p.readMetadataV2(metadata)
-	if len(p.batch.Numbers.Times)-from+histograms == 0 { // only metadata or exemplars
+	if len(p.batch.Numbers.Times) == from { // only metadata or exemplars
 		return true
 	}
 	raw, ok := p.writeLabels()
-	return ok && p.addSeries(from, histograms, raw)
+	return ok && p.addSeries(from, raw)
 }
 
 // readRefs parses packed references to symbols.

@@ -95,14 +95,20 @@ func TestNarrowingExcludesNoMatch(t *testing.T) {
 }
 
 func TestTimesAreRoundedDown(t *testing.T) {
-	times, values := toMilliseconds([]int64{0, 999, 1000, 1001, 5000}, []float64{1, 2, 3, 4, 5})
-	require.Equal(t, []int64{0, 1, 5}, times)
-	require.Equal(t, []float64{2, 4, 5}, values)
+	s := samples{times: []int64{0, 999, 1000, 1001, 5000}, values: []float64{1, 2, 3, 4, 5}}
+	s.toMilliseconds()
+	require.Equal(t, samples{times: []int64{0, 1, 5}, values: []float64{2, 4, 5}}, s)
+	s = samples{
+		times: []int64{0, 999, 2000}, values: []float64{1, 2, 3}, histograms: []string{"a", "b", ""},
+	}
+	s.toMilliseconds()
+	require.Equal(t, samples{times: []int64{0, 2}, values: []float64{2, 3}, histograms: []string{"b", ""}}, s)
 }
 
 func TestSeriesWithEqualLabelsAreMerged(t *testing.T) {
 	one := func(id uint64, label string, times ...int64) *series {
-		s := &series{labels: labels.FromStrings("a", label), registered: registry.Series{ID: id}, times: times}
+		s := &series{labels: labels.FromStrings("a", label), registered: registry.Series{ID: id}}
+		s.times = times
 		for range times {
 			s.values = append(s.values, float64(id))
 		}

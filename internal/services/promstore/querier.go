@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 
@@ -142,6 +140,7 @@ func (q *querier) readSamples(ctx context.Context, list []*series, mint, maxt in
 func (q *Query) rawQuery(
 	ctx context.Context, list []*series, mint, maxt int64,
 ) (query timeseries.RawQuery, err error) {
+	query.TextUnit = sampleBytes
 	query.Range = timeseries.Range{FromUS: storableMS(mint) * 1000, ToUS: (storableMS(maxt) + 1) * 1000}
 	registered := make([]registry.Series, len(list))
 	for i, s := range list {
@@ -170,48 +169,15 @@ func (q *querier) keep(list []*series, found map[uint64]*timeseries.Points, shar
 	read := 0
 	for _, s := range list {
 		if points := found[s.registered.ID]; points != nil {
-			read += len(points.TS)
-			values := points.Columns[0].Numbers
+			s.samples = samples{times: points.TS, values: points.Columns[0].Numbers}
 			if s.registered.Kind == pointblock.KindSpecial {
-				values = specialValues(points.Columns[0].Strings)
+				s.samples = specialSamples(points.TS, points.Columns[0].Strings)
 			}
-			s.times, s.values = toMilliseconds(points.TS, values)
+			read += s.memory()
+			s.toMilliseconds()
 		}
 	}
 	q.samples += read
 	share.Shrink(int64(read))
 	q.shares = append(q.shares, share)
-}
-
-// specialValues returns the values that are stored as texts of pointblock.KindSpecial.
-func specialValues(texts []*string) []float64 {
-	values := make([]float64, len(texts))
-	for i, text := range texts {
-		switch *text {
-		case pointblock.SpecialStale:
-			values[i] = math.Float64frombits(value.StaleNaN)
-		case pointblock.SpecialInf:
-			values[i] = math.Inf(1)
-		case pointblock.SpecialMinusInf:
-			values[i] = math.Inf(-1)
-		default:
-			values[i] = math.Float64frombits(value.NormalNaN)
-		}
-	}
-	return values
-}
-
-// toMilliseconds converts ascending times from microseconds to milliseconds, in place. Of several times in
-// one millisecond it keeps the last one.
-func toMilliseconds(times []int64, values []float64) ([]int64, []float64) {
-	keptTimes, keptValues := times[:0], values[:0]
-	for i, us := range times {
-		ms := us / 1000
-		if n := len(keptTimes); n > 0 && keptTimes[n-1] == ms {
-			keptValues[n-1] = values[i]
-			continue
-		}
-		keptTimes, keptValues = append(keptTimes, ms), append(keptValues, values[i])
-	}
-	return keptTimes, keptValues
 }

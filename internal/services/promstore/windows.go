@@ -104,8 +104,8 @@ func (q *Query) onlyNumbers(ctx context.Context, call *WindowCall, list []*serie
 		return nil, fmt.Errorf("reading special samples: %w", err)
 	}
 	for _, points := range found {
-		for _, v := range specialValues(points.Columns[0].Strings) {
-			more = more || !value.IsStaleNaN(v)
+		for _, text := range points.Columns[0].Strings {
+			more = more || *text != pointblock.SpecialStale
 		}
 	}
 	if more {

@@ -648,12 +648,12 @@ export interface paths {
          *
          *     Label `__name__` is the metric. Labels `job` and `instance` name the source, `job/instance`, which is created if
          *     it does not exist. With only one of them, its value is the name; with neither, the name is `prometheus`. All
-         *     other labels are tags. An empty label is the same as no label. NaN, infinities and stale markers are accepted,
-         *     and only PromQL and remote read return them. The metadata of metrics is listed by
+         *     other labels are tags. An empty label is the same as no label. NaN, infinities, stale markers and native
+         *     histograms are accepted, and only PromQL and remote read return them. The metadata of metrics is listed by
          *     `/prometheus/api/v1/metadata`. Exemplars and start timestamps are ignored.
          *
          *     A sample that breaks a rule is rejected alone: a time before 1970 or more than a day ahead, a series without a
-         *     name, a native histogram. If any sample is rejected, the response is 400, and
+         *     name, a native histogram that is not valid or has more than 8,192 bytes. If any sample is rejected, the response is 400, and
          *     `details.accepted` is the number of accepted samples. These are in the log and need not be sent again. A sample
          *     with the same series and timestamp overwrites the previous one, so a request is safe to retry. Query parameters
          *     are ignored.
@@ -1775,6 +1775,18 @@ export interface components {
         };
         /** @description The time in seconds, and the value as text (`NaN`, `+Inf` and `-Inf` included). */
         PrometheusPoint: (number | string)[];
+        /** @description The time in seconds, and the native histogram. */
+        PrometheusHistogramPoint: (number | components["schemas"]["PrometheusHistogram"])[];
+        /** @description A native histogram. Numbers are texts, as in points. */
+        PrometheusHistogram: {
+            count: string;
+            sum: string;
+            /**
+             * @description The buckets that have observations: which bounds are part of the bucket (0 the upper, 1 the lower, 2 none,
+             *     3 both), the lower and the upper bound, and the number of observations.
+             */
+            buckets?: (number | string)[][];
+        };
         PrometheusResult: {
             status: components["schemas"]["PrometheusSuccess"];
             warnings?: components["schemas"]["PrometheusWarnings"];
@@ -1787,6 +1799,8 @@ export interface components {
                     metric: components["schemas"]["PrometheusLabels"];
                     value?: components["schemas"]["PrometheusPoint"];
                     values?: components["schemas"]["PrometheusPoint"][];
+                    histogram?: components["schemas"]["PrometheusHistogramPoint"];
+                    histograms?: components["schemas"]["PrometheusHistogramPoint"][];
                 } | number | string)[];
                 stats?: Record<string, unknown>;
             };
@@ -3892,7 +3906,7 @@ export interface components {
         Version: string;
         /** @description Number of samples of a remote write 2.0 that are in the log. */
         SamplesWritten: number;
-        /** @description Number of native histograms of a remote write 2.0 that are in the log, which is 0. */
+        /** @description Number of native histograms of a remote write 2.0 that are in the log. */
         HistogramsWritten: number;
         /** @description Number of exemplars of a remote write 2.0 that are in the log, which is 0. */
         ExemplarsWritten: number;
@@ -5495,7 +5509,7 @@ export interface operations {
         responses: {
             /**
              * @description All samples are in the log. To 2.0, `X-Prometheus-Remote-Write-Samples-Written` has their number, here and in
-             *     errors; `X-Prometheus-Remote-Write-Histograms-Written` and `X-Prometheus-Remote-Write-Exemplars-Written` are 0.
+             *     errors; `X-Prometheus-Remote-Write-Exemplars-Written` is 0.
              */
             204: {
                 headers: {

@@ -19,6 +19,9 @@ type RawQuery struct {
 	Range      Range
 	Descending bool // newest first
 	Limit      int  // maximum number of points in all
+	// TextUnit is the number of bytes of a string that count as one more point to the limit; 0: a string is one point
+	// whatever its length.
+	TextUnit int
 }
 
 // RawPoints returns the points of each series, in one column. It reports whether there are
@@ -39,6 +42,9 @@ func (r *Reader) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*P
 		}
 		err := r.untilCertain(func(how reading) (repeated bool, err error) {
 			c := collector{found: map[uint64]*Points{}, remaining: remaining, add: t.add}
+			if t.name == clickhouse.TableStates {
+				c.textUnit = q.TextUnit
+			}
 			err = r.db.QueryBlocks(
 				ctx, clickhouse.OpRaw, q.statement(&t, remaining, how), q.Range.parameters(), t.columns, c.collect,
 			)
@@ -115,6 +121,7 @@ type collector struct {
 	remaining int  // number of rows up to the limit; negative: there are more
 	repeated  bool // two rows have the same series and time
 	add       func(c *Column, b *native.Block, from, to int)
+	textUnit  int // see RawQuery.TextUnit
 
 	series uint64 // of the last row
 	us     int64  // of the last row
@@ -125,6 +132,7 @@ type collector struct {
 func (c *collector) collect(b *native.Block) error {
 	series, times := b.UInt64(0), b.Int64(1)
 	c.compare(series, times)
+	c.remaining -= c.textUnits(b)
 	if c.remaining -= len(series); c.remaining < 0 {
 		end := max(len(series)+c.remaining, 0)
 		series = series[:end]
@@ -135,6 +143,17 @@ func (c *collector) collect(b *native.Block) error {
 		c.add(&p.Columns[0], b, from, to)
 	}
 	return nil
+}
+
+// textUnits returns the number of points that the strings of a block count in addition to their rows.
+func (c *collector) textUnits(b *native.Block) (units int) {
+	if c.textUnit == 0 {
+		return 0
+	}
+	for row := range b.Rows() {
+		units += len(b.String(2, row)) / c.textUnit
+	}
+	return units
 }
 
 // compare compares each row with the one before it. It includes the row beyond the limit: if that is

@@ -31,26 +31,19 @@ The time in seconds, and the value as text (`NaN`, `+Inf` and `-Inf` included).
 """
 
 
-class PrometheusResultDataResult(TypedDict):
-    metric: PrometheusLabels
-    value: NotRequired[PrometheusPoint]
-    values: NotRequired[list[PrometheusPoint]]
-
-
-class PrometheusResultData(TypedDict):
-    resultType: Literal["vector", "matrix", "scalar", "string"]
-    result: list[PrometheusResultDataResult | float | str]
+class PrometheusHistogram(TypedDict):
     """
-    A list of series; of a scalar or a string, one point.
+    A native histogram. Numbers are texts, as in points.
     """
-    stats: NotRequired[dict[str, Any]]
 
+    count: str
+    sum: str
+    buckets: NotRequired[list[list[int | str]]]
+    """
+    The buckets that have observations: which bounds are part of the bucket (0 the upper, 1 the lower, 2 none,
+    3 both), the lower and the upper bound, and the number of observations.
 
-class PrometheusResult(TypedDict):
-    status: PrometheusSuccess
-    warnings: NotRequired[PrometheusWarnings]
-    infos: NotRequired[PrometheusWarnings]
-    data: PrometheusResultData
+    """
 
 
 class RuleProblem(TypedDict):
@@ -1367,6 +1360,36 @@ class ErrorDetails(TypedDict):
     """
     Some of the points may have been accepted; sending all again is safe.
     """
+
+
+PrometheusHistogramPoint: TypeAlias = list[float | PrometheusHistogram]
+"""
+The time in seconds, and the native histogram.
+"""
+
+
+class PrometheusResultDataResult(TypedDict):
+    metric: PrometheusLabels
+    value: NotRequired[PrometheusPoint]
+    values: NotRequired[list[PrometheusPoint]]
+    histogram: NotRequired[PrometheusHistogramPoint]
+    histograms: NotRequired[list[PrometheusHistogramPoint]]
+
+
+class PrometheusResultData(TypedDict):
+    resultType: Literal["vector", "matrix", "scalar", "string"]
+    result: list[PrometheusResultDataResult | float | str]
+    """
+    A list of series; of a scalar or a string, one point.
+    """
+    stats: NotRequired[dict[str, Any]]
+
+
+class PrometheusResult(TypedDict):
+    status: PrometheusSuccess
+    warnings: NotRequired[PrometheusWarnings]
+    infos: NotRequired[PrometheusWarnings]
+    data: PrometheusResultData
 
 
 class Account(TypedDict):
