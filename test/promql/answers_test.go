@@ -101,7 +101,9 @@ func (a *answer) matches(e evaluation, want *promql.Result) (points int, err err
 	}
 	warnings, infos := want.Warnings.AsStrings(e.text, 10, 10)
 	warnings = slices.DeleteFunc(warnings, dependsOnChunks)
-	for _, list := range [][2][]string{{warnings, a.Warnings}, {infos, a.Infos}} {
+	for _, list := range [][2][]string{
+		{warnings, slices.DeleteFunc(slices.Clone(a.Warnings), dependsOnChunks)}, {infos, a.Infos},
+	} {
 		slices.Sort(list[0])
 		slices.Sort(list[1])
 		if !slices.Equal(list[0], list[1]) {
