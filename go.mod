@@ -8,6 +8,9 @@ ignore (
 	./web/node_modules
 )
 
+// The SDK is released with the server, from the same commit.
+replace github.com/livegraph/livegraph/sdk/go => ./sdk/go
+
 require (
 	github.com/ClickHouse/ch-go v0.74.0
 	github.com/ClickHouse/clickhouse-go/v2 v2.50.0
@@ -31,6 +34,7 @@ require (
 	github.com/json-iterator/go v1.1.12
 	github.com/klauspost/compress v1.20.3
 	github.com/klippa-app/go-pdfium v1.21.4
+	github.com/livegraph/livegraph/sdk/go v0.0.0
 	github.com/maypok86/otter/v2 v2.4.0
 	github.com/milvus-io/milvus-proto/go-api/v2 v2.4.10-0.20240819025435-512e3b98866a
 	github.com/milvus-io/milvus-sdk-go/v2 v2.4.2

@@ -71,7 +71,7 @@ func imports(t *testing.T) map[string][]string {
 
 // listImports runs go list, which takes seconds, once.
 var listImports = sync.OnceValues(func() (map[string][]string, error) {
-	list := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
+	list := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...", module+"sdk/go")
 	list.Dir = repoRoot
 	list.Stderr = os.Stderr
 	output, err := list.Output()
