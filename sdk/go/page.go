@@ -109,10 +109,11 @@ func fetchPage[T any](ctx context.Context, t *transport, request *Request) (*Pag
 func open(request *Request, response *Response, data any) (*PageMeta, error) {
 	var content envelope
 	err := json.Unmarshal(response.Body, &content)
-	if err == nil && content.Success && content.Data != nil {
+	valid := content.Success && content.Data != nil && string(content.Data) != "null"
+	if err == nil && valid {
 		err = json.Unmarshal(content.Data, data)
 	}
-	if err != nil || !content.Success || content.Data == nil {
+	if err != nil || !valid {
 		return nil, newResponseError(request, "the response is not one of the API", err)
 	}
 	return content.Meta, nil

@@ -98,7 +98,7 @@ func (s *EventStream) Open(ctx context.Context) error {
 	return s.open(ctx, newAttempts(s.t.retry, s.request))
 }
 
-func (s *EventStream) open(ctx context.Context, attempts *attempts) error {
+func (s *EventStream) open(ctx context.Context, retries *attempts) error {
 	for {
 		connection, err := s.connect(ctx)
 		if err == nil {
@@ -106,7 +106,7 @@ func (s *EventStream) open(ctx context.Context, attempts *attempts) error {
 			s.opened = connection
 			return nil
 		}
-		if err := attempts.wait(ctx, err); err != nil {
+		if err := retries.wait(ctx, err); err != nil {
 			return err
 		}
 	}
@@ -126,10 +126,10 @@ func (s *EventStream) close() {
 func (s *EventStream) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		defer s.close()
-		attempts := newAttempts(s.t.retry, s.request)
+		retries := newAttempts(s.t.retry, s.request)
 		for {
 			if s.opened == nil {
-				if err := s.open(ctx, attempts); err != nil {
+				if err := s.open(ctx, retries); err != nil {
 					yield(Event{}, err)
 					return
 				}
@@ -137,14 +137,13 @@ func (s *EventStream) Events(ctx context.Context) iter.Seq2[Event, error] {
 			connection := s.opened
 			s.opened = nil
 			received, proceed, err := s.read(connection, yield)
-			connection.close()
 			if !proceed {
 				return
 			}
 			if received {
-				attempts = newAttempts(s.t.retry, s.request)
+				retries = newAttempts(s.t.retry, s.request)
 			}
-			if err := attempts.wait(ctx, err); err != nil {
+			if err := retries.wait(ctx, err); err != nil {
 				yield(Event{}, err)
 				return
 			}
@@ -152,15 +151,15 @@ func (s *EventStream) Events(ctx context.Context) iter.Seq2[Event, error] {
 	}
 }
 
-// read returns the events of a connection, whether there were any bytes, whether to proceed with another connection,
-// and why this one ended.
+// read returns the events of a connection and closes it. It returns whether there were any bytes, whether to proceed
+// with another connection, and why this one ended.
 func (s *EventStream) read(c *connection, yield func(Event, error) bool) (received, proceed bool, err error) {
+	defer c.close()
 	parser := newParser(s.LastID())
 	buffer := make([]byte, 32<<10)
 	for {
-		n, err := c.body.Read(buffer)
+		n, err := c.read(buffer)
 		received = received || n > 0
-		c.alive()
 		left := false
 		fits := parser.feed(buffer[:n], func(event Event) bool {
 			s.setLastID(event.ID)
@@ -189,7 +188,12 @@ type connection struct {
 	close   func()
 }
 
-func (c *connection) alive() { c.timer.Reset(c.timeout) }
+// read reads bytes. The timer does not run while the events are processed.
+func (c *connection) read(buffer []byte) (int, error) {
+	c.timer.Reset(c.timeout)
+	defer c.timer.Stop()
+	return c.body.Read(buffer)
+}
 
 // connect makes one attempt.
 func (s *EventStream) connect(ctx context.Context) (*connection, error) {
@@ -208,6 +212,7 @@ func (s *EventStream) connect(ctx context.Context) (*connection, error) {
 		cancel()
 		return nil, err
 	}
+	timer.Stop()
 	return &connection{body: response.Body, timer: timer, timeout: s.t.timeout, close: func() {
 		timer.Stop()
 		cancel()

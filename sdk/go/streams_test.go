@@ -114,6 +114,7 @@ func TestTheEndOfTheContextEndsAStream(t *testing.T) {
 	})
 	t.Cleanup(func() { close(release) })
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	stream := s.client(t).Changes.Stream()
 	noError(t, stream.Open(ctx))
 	equal(t, 1, len(s.all()))

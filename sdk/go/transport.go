@@ -38,16 +38,16 @@ func (t *transport) send(ctx context.Context, request *Request) (*Response, erro
 		ready.Body, ready.Header = compress(ready.Body), ready.Header.Clone()
 		ready.set("Content-Encoding", "gzip")
 	}
-	attempts := newAttempts(t.retry, &ready)
+	retries := newAttempts(t.retry, &ready)
 	for {
-		timeout := attempts.timeout(cmp.Or(ready.Timeout, t.timeout))
+		timeout := retries.timeout(cmp.Or(ready.Timeout, t.timeout))
 		response, err := withKey(ctx, t, func(key string) (*Response, error) {
 			return t.attempt(ctx, &ready, key, timeout)
 		})
 		if err == nil {
 			return response, nil
 		}
-		if err := attempts.wait(ctx, err); err != nil {
+		if err := retries.wait(ctx, err); err != nil {
 			return nil, err
 		}
 	}

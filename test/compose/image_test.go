@@ -158,7 +158,7 @@ func TestTheBuildContextHasTheSourcesAndNothingPrivate(t *testing.T) {
 	list.Dir = root
 	output, err := list.Output()
 	require.NoError(t, err)
-	files := []string{"go.mod", "go.sum", "LICENSE"}
+	files := []string{"go.mod", "go.sum", "sdk/go/go.mod", "LICENSE"}
 	for line := range strings.Lines(string(output)) {
 		file, ours := strings.CutPrefix(strings.TrimSpace(line), module)
 		if ours && !strings.HasPrefix(file, "web/dist/") { // the stage of the web UI generates those

@@ -65,8 +65,7 @@ func toFault(method, path string, err error) *fault.Error {
 	)
 	switch {
 	case errors.As(err, &keyErr) && errors.As(err, &apiErr):
-		cause := toFault(method, path, apiErr)
-		return fault.Wrap(cause, fault.Unavailable, "The server refuses a new key")
+		return fault.Wrap(toFault(method, path, apiErr), fault.Unavailable, "The server refuses a new key")
 	case errors.As(err, &keyErr):
 		return fault.Wrap(keyErr.Err, fault.Unavailable, "A new key cannot be created")
 	case errors.As(err, &apiErr):

@@ -284,7 +284,8 @@ func patchType(field schema) string {
 	return "string"
 }
 
-// describe adds comments to schemas without a description.
+// describe adds comments to schemas without a description, and makes all of them predicates: oapi-codegen writes them
+// after the name.
 func describe(schemas schema) error {
 	for name, comment := range comments {
 		s, ok := schemas[name].(schema)
@@ -295,8 +296,16 @@ func describe(schemas schema) error {
 	}
 	var missing error
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
-		if s := schemas[name].(schema); s["description"] == nil {
-			missing = errors.Join(missing, fmt.Errorf("schema %s has no description", name))
+		s := schemas[name].(schema)
+		sentence, _ := s["description"].(string)
+		article, _, _ := strings.Cut(sentence, " ")
+		switch {
+		case slices.Contains(written, name):
+		case article == "A" || article == "An" || article == "The":
+			s["description"] = "is " + strings.ToLower(sentence[:1]) + sentence[1:]
+		case isPredicate(sentence):
+		default:
+			missing = errors.Join(missing, fmt.Errorf("the description of schema %s is no predicate of its name", name))
 		}
 	}
 	return missing

@@ -13,8 +13,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/format"
 	"os"
 	"regexp"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
@@ -86,7 +88,57 @@ func generate(contract []byte) ([]byte, error) {
 	}
 	const ours = "// Code generated from schemas/openapi.yaml by internal/tools/sdk with oapi-codegen. DO NOT EDIT.\n\n" +
 		"package livegraph\n"
-	return []byte(header.ReplaceAllLiteralString(code, ours)), nil
+	return format.Source([]byte(polish(header.ReplaceAllLiteralString(code, ours))))
+}
+
+// maxColumns is the length of lines of comments.
+const maxColumns = 118
+
+// polish breaks long comments, and removes the names that oapi-codegen writes before the comments of fields, and the
+// comments of fields that are those of their types.
+func polish(code string) string {
+	var result, comment []string
+	for line := range strings.SplitSeq(code, "\n") {
+		text, ok := strings.CutPrefix(strings.TrimLeft(line, "\t"), "// ")
+		if ok && !strings.HasPrefix(text, "Code generated") {
+			comment = append(comment, text)
+			continue
+		}
+		if len(comment) > 0 {
+			indent := line[:len(line)-len(strings.TrimLeft(line, "\t"))]
+			if indent != "" {
+				_, comment[0], _ = strings.Cut(comment[0], " ")
+			}
+			if isPredicate(comment[0]) && indent != "" {
+				if last := len(result) - 1; result[last] == "" {
+					result = result[:last]
+				}
+			} else {
+				result = append(result, wrapped(comment, indent+"// ")...)
+			}
+			comment = nil
+		}
+		result = append(result, line)
+	}
+	return strings.Join(result, "\n")
+}
+
+// isPredicate reports whether a comment is the description of a type, as describe requires it.
+func isPredicate(comment string) bool {
+	verb, _, _ := strings.Cut(comment, " ")
+	return verb == "is" || verb == "has" || verb == "describes"
+}
+
+// wrapped returns the lines of a paragraph.
+func wrapped(paragraph []string, prefix string) (lines []string) {
+	line := prefix
+	for word := range strings.FieldsSeq(strings.Join(paragraph, " ")) {
+		if line != prefix && len(line)+len(word) >= maxColumns {
+			lines, line = append(lines, strings.TrimRight(line, " ")), prefix
+		}
+		line += word + " "
+	}
+	return append(lines, strings.TrimRight(line, " "))
 }
 
 func configuration() codegen.Configuration {
@@ -95,7 +147,7 @@ func configuration() codegen.Configuration {
 		Generate:    codegen.GenerateOptions{Models: true},
 		OutputOptions: codegen.OutputOptions{
 			SkipPrune: true, SkipEnumValidate: true, PreferSkipOptionalPointer: true,
-			ExcludeSchemas: written, NameNormalizer: string(codegen.NameNormalizerFunctionToCamelCaseWithInitialisms),
+			AdditionalInitialisms: []string{"IDs"}, ExcludeSchemas: written, NameNormalizer: string(codegen.NameNormalizerFunctionToCamelCaseWithInitialisms),
 			TypeMapping: &codegen.TypeMapping{
 				Number: codegen.FormatMapping{Default: codegen.SimpleTypeSpec{Type: "float64"}},
 				String: codegen.FormatMapping{Formats: map[string]codegen.SimpleTypeSpec{"uuid": {Type: "string"}}},
