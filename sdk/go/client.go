@@ -155,11 +155,17 @@ func (c *Client) WaitVisible(ctx context.Context, checkpoints ...string) (deadLe
 		r := queryPoints.request()
 		r.Query = url.Values{"checkpoint": {checkpoint}, "sourceId": {noSource}, "limit": {"1"}}
 		r.waits = true
-		page, err := fetchPage[PointRows](ctx, c.t, r)
+		response, err := c.t.send(ctx, r)
 		if err != nil {
 			return deadLetters, err
 		}
-		deadLetters += page.DeadLettered
+		meta, err := open(r, response, &[]PointRows{})
+		if err != nil {
+			return deadLetters, err
+		}
+		if meta != nil {
+			deadLetters += meta.DeadLettered
+		}
 	}
 	return deadLetters, nil
 }
