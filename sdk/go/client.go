@@ -149,7 +149,7 @@ const noSource = "00000000-0000-0000-0000-000000000000"
 
 // WaitVisible waits until queries see the points of these ingests, by their checkpoints. It returns the number of
 // records that could not be stored and became dead letters, whose points are not visible. The wait for each
-// checkpoint ends with ErrUnavailable after the total time of the client's retries.
+// checkpoint ends with [ErrUnavailable] after the total time of the client's retries.
 func (c *Client) WaitVisible(ctx context.Context, checkpoints ...string) (deadLetters int, err error) {
 	for _, checkpoint := range checkpoints {
 		r := queryPoints.request()

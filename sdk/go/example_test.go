@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -39,7 +38,7 @@ func exampleClient(server *httptest.Server) *livegraph.Client {
 		livegraph.WithRetry(livegraph.Retry{First: time.Millisecond}),
 	)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	return client
 }
@@ -53,7 +52,8 @@ func ExampleNodes_All() {
 	filter := livegraph.NodeFilter{EntityTypes: []livegraph.EntityType{livegraph.EntityTypeObject}}
 	for node, err := range client.Nodes.All(context.Background(), filter) {
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		fmt.Println(node.Name)
 	}
@@ -71,15 +71,18 @@ func ExampleClient_NewWriter() {
 		OnError: func(err *livegraph.WriteError) { fmt.Fprintln(os.Stderr, err) },
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for _, value := range []float64{71.5, 71.75} {
 		if err := writer.Write(ctx, livegraph.Point{Source: "pump", Metric: "temperature", Value: value}); err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 	}
 	if err := writer.Close(ctx); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(writer.Stats().Stored)
 	// Output: 2

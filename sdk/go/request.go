@@ -88,7 +88,7 @@ func encode(content any) ([]byte, error) {
 func checkPath(path string) error {
 	for part := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
 		if part == "" || part == "." || part == ".." {
-			return fmt.Errorf("livegraph: %s: an id is empty, . or ..", path)
+			return fmt.Errorf("livegraph: %s: an id is empty or consists of dots", path)
 		}
 	}
 	return nil

@@ -23,7 +23,8 @@ type Retry struct {
 	First time.Duration
 	// Max is the longest wait before the multiplication, by default 30 seconds.
 	Max time.Duration
-	// Total is the time after which no further attempt begins, by default one minute. [Unlimited]: the context alone
+	// Total is the time after which no further attempt begins, by default one minute. The last one may take as long as
+	// the timeout of the client. [Unlimited]: the context alone
 	// bounds the attempts.
 	Total time.Duration
 	// MaxAttempts is the number of attempts. 1: a request is never repeated. 0: any number.
@@ -64,14 +65,9 @@ func newAttempts(retry Retry, request *Request) *attempts {
 	return &attempts{retry: retry, request: request, began: time.Now(), next: retry.First}
 }
 
-// timeout returns the timeout of an attempt that begins now: at most longest, and the time that is left.
-func (a *attempts) timeout(longest time.Duration) time.Duration {
-	a.sent = time.Now()
-	if left := a.retry.Total - time.Since(a.began); a.retry.Total > 0 && left > 0 {
-		return min(longest, left)
-	}
-	return longest
-}
+// begin is called when an attempt begins. Its timeout does not depend on the time that is left: a request that is
+// ended early may have been executed.
+func (a *attempts) begin() { a.sent = time.Now() }
 
 // wait waits until the next attempt. It returns the error if there is none, or the cause of the end of the context.
 func (a *attempts) wait(ctx context.Context, err error) error {

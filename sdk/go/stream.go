@@ -204,7 +204,7 @@ func (s *EventStream) connect(ctx context.Context) (*connection, error) {
 	}
 	bounded, cancel := context.WithCancel(ctx)
 	timer := time.AfterFunc(s.t.timeout, cancel)
-	response, err := withKey(ctx, s.t, func(key string) (*http.Response, error) {
+	response, err := withKey(ctx, s.t, func(key string) (*http.Response, error) { //nolint:bodyclose // close does
 		return s.t.open(bounded, &request, key)
 	})
 	if err != nil {

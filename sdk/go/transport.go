@@ -40,9 +40,9 @@ func (t *transport) send(ctx context.Context, request *Request) (*Response, erro
 	}
 	retries := newAttempts(t.retry, &ready)
 	for {
-		timeout := retries.timeout(cmp.Or(ready.Timeout, t.timeout))
+		retries.begin()
 		response, err := withKey(ctx, t, func(key string) (*Response, error) {
-			return t.attempt(ctx, &ready, key, timeout)
+			return t.attempt(ctx, &ready, key)
 		})
 		if err == nil {
 			return response, nil
@@ -54,8 +54,8 @@ func (t *transport) send(ctx context.Context, request *Request) (*Response, erro
 }
 
 // attempt makes one attempt and reads the body of its response.
-func (t *transport) attempt(ctx context.Context, r *Request, key string, timeout time.Duration) (*Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+func (t *transport) attempt(ctx context.Context, r *Request, key string) (*Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Timeout, t.timeout))
 	defer cancel()
 	began := time.Now()
 	response, err := t.open(ctx, r, key)
