@@ -145,7 +145,7 @@ sdk-generate: $(SDK_PYTHON) $(SDK_TYPESCRIPT) sdk-generate-go ## make the genera
 
 .PHONY: sdk-generate-go
 sdk-generate-go:
-	@cd internal/tools/sdk && go run . ../../../schemas/openapi.yaml ../../../sdk/go/types.go
+	@cd internal/tools/sdk && go run . ../../../schemas/openapi.yaml ../../../sdk/go/types.gen.go
 
 .PHONY: sdk-test
 sdk-test: $(SDK_PYTHON) $(SDK_TYPESCRIPT) ## the tests of sdk that need no service; ruff and mypy, eslint, prettier and tsc

@@ -11,7 +11,7 @@
 // as [Retry] describes. That is safe: reads change nothing, commands and points without
 // timestamps have an Idempotency-Key, which is the same for each attempt, and a point with
 // the same timestamp replaces itself. Methods that would not be safe are only repeated if the
-// server certainly did not execute the request; their comments say so.
+// server certainly did not execute the request, as their comments describe.
 //
 // # Errors
 //

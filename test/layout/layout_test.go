@@ -164,7 +164,7 @@ func lines(t *testing.T) map[string]int {
 		files, err := filepath.Glob(filepath.Join(repoRoot, pkg, "*.go"))
 		require.NoError(t, err)
 		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") || strings.HasSuffix(file, ".pb.go") {
+			if strings.HasSuffix(file, "_test.go") || strings.HasSuffix(file, ".pb.go") || strings.HasSuffix(file, ".gen.go") {
 				continue
 			}
 			text, err := os.ReadFile(file)

@@ -45,5 +45,8 @@ func TestTheSDKInGo(t *testing.T) {
 
 func TestTheTypesOfTheSDKInGoAreThoseOfTheContract(t *testing.T) {
 	testenv.RequireFull(t)
-	goTool(t, "../../internal/tools/sdk", nil, "run", ".", "-check", "../../../schemas/openapi.yaml", "../../../sdk/go/types.go")
+	const root = "../../../" // from the folder of the tool
+	goTool(
+		t, "../../internal/tools/sdk", nil, "run", ".", "-check", root+"schemas/openapi.yaml", root+"sdk/go/types.gen.go",
+	)
 }
