@@ -3,6 +3,7 @@ package livegraph
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"time"
 	"unicode/utf8"
@@ -36,6 +37,7 @@ func (b *buffer) complete(point Point, now time.Time) (Point, error) {
 	if err := checkPoint(&point); err != nil {
 		return point, err
 	}
+	point.Tags = maps.Clone(point.Tags) // the caller may change them
 	switch at := point.Timestamp.(type) {
 	case nil:
 		b.lastStamp = max(now.UnixMicro(), b.lastStamp+1)

@@ -171,7 +171,8 @@ func (c *Client) WaitVisible(ctx context.Context, checkpoints ...string) (deadLe
 }
 
 // Do sends a request to any route of the API and returns the response, which has a status of success. It is for
-// routes without a method, and for formats other than JSON. Retries and errors are those of the other methods.
+// routes without a method, and for formats other than JSON. Retries and errors are those of the other methods. A
+// response of more than 256 MiB is an error.
 func (c *Client) Do(ctx context.Context, request *Request) (*Response, error) {
 	return c.t.send(ctx, request)
 }

@@ -306,8 +306,7 @@ func TestServiceDocumentsAndSearch(t *testing.T) {
 			return hit.Document != nil && hit.Document.ExternalID == external
 		})
 	}, "the document is not found")
-	hops := 1
-	hits, err := client.Search.Hybrid(ctx, livegraph.HybridQuery{Query: "compressor", Hops: &hops, Explain: true})
+	hits, err := client.Search.Hybrid(ctx, livegraph.HybridQuery{Query: "compressor", Hops: new(1), Explain: true})
 	noError(t, err)
 	check(t, hits.Items[0].Score == 1 && len(hits.Items[0].Explanation) > 0, "%+v", hits.Items[0])
 	answer, err := client.Search.Answer(ctx, livegraph.AnswerQuery{Query: "who supplies compressed air?", MaxSentences: 1})

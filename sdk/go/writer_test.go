@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"sort"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -97,11 +98,16 @@ const never = time.Hour
 func TestPointsAreSentInBatchesAndTheOthersAtClose(t *testing.T) {
 	s := openStore(t)
 	w := newWriter(t, s.server, livegraph.WriterOptions{BatchSize: 3, Interval: never})
-	for value := range 8 {
-		noError(t, w.Write(t.Context(), point(value)))
+	tagged := point(0)
+	tagged.Tags = map[string]string{"valve": "a"}
+	noError(t, w.Write(t.Context(), tagged))
+	tagged.Tags["valve"] = "b" // the writer has its own copy
+	for value := range 7 {
+		noError(t, w.Write(t.Context(), point(value+1)))
 	}
 	noError(t, w.Close(t.Context()))
 	equal(t, numbers(8), s.stored())
+	check(t, strings.Contains(s.all()[0].body, `"tags":{"valve":"a"}`), "%s", s.all()[0].body)
 	equal(t, livegraph.WriterStats{Written: 8, Stored: 8}, w.Stats())
 	last := int64(0)
 	for _, r := range s.all() {

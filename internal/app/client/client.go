@@ -71,14 +71,16 @@ type Client struct {
 
 // New creates a client. Without NewKey it has no key until SetKey is called.
 func New(o Options) (*Client, error) {
+	if o.HTTP == nil {
+		// Unlike the default client of the SDK, it follows redirects.
+		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	}
 	options := []livegraph.Option{
 		livegraph.WithWorkspace(o.Workspace), livegraph.WithRetry(o.Retry.policy()), livegraph.WithTimeout(attemptTimeout),
+		livegraph.WithHTTPClient(o.HTTP),
 	}
 	if o.UserAgent != "" {
 		options = append(options, livegraph.WithUserAgent(o.UserAgent))
-	}
-	if o.HTTP != nil {
-		options = append(options, livegraph.WithHTTPClient(o.HTTP))
 	}
 	if o.NewKey != nil {
 		options = append(options, livegraph.WithKeySource(o.NewKey))
