@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -72,7 +73,9 @@ func (p *PromPoint) UnmarshalJSON(text []byte) error {
 }
 
 // promTime returns a time in seconds, which are exact to the millisecond.
-func promTime(seconds float64) time.Time { return time.UnixMilli(int64(seconds*1000 + 0.5)).UTC() }
+func promTime(seconds float64) time.Time {
+	return time.UnixMilli(int64(math.Round(seconds * 1000))).UTC()
+}
 
 // Vector returns the result of type vector.
 func (r *PromResult) Vector() ([]PromSample, error) { return promValues[[]PromSample](r, "vector") }

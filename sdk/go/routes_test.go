@@ -93,6 +93,16 @@ func operations(t *testing.T) map[string]bool {
 	return routes
 }
 
+func TestTheVersionIsThatOfTheServer(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "VERSION"))
+	if os.IsNotExist(err) {
+		t.Skip("the module is outside of the repository")
+	}
+	if err != nil || strings.TrimSpace(string(text)) != Version {
+		t.Fatalf("VERSION is %q, and that of the SDK %q: %v", text, Version, err)
+	}
+}
+
 func TestEachRouteHasAMethodOrAReason(t *testing.T) {
 	documented, covered := contract(t), operations(t)
 	if len(documented) < 70 || len(covered) < 40 {
