@@ -136,7 +136,7 @@ test-all: build chromium mosquitto $(BROWSER_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_
 	@$(not-run)
 
 not-run = if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); \
-	echo "Install what is missing (Java 17 and Maven for Apache Kafka, Chromium for the page, Mosquitto for MQTT) to run them too."; fi >&2
+	echo "Install what is missing (Java 17 and Maven for Apache Kafka, Chromium for the page, Mosquitto for MQTT, gcc for the race detector) to run them too."; fi >&2
 
 .PHONY: sdk-generate
 sdk-generate: $(SDK_PYTHON) $(SDK_TYPESCRIPT) sdk-generate-go ## make the generated files of sdk again, from schemas/openapi.yaml and the async client in Python

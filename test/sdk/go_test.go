@@ -24,23 +24,26 @@ func goTool(t *testing.T, dir string, environment []string, arguments ...string)
 	t.Logf("%s", output)
 }
 
-// TestTheSDKInGo runs the tests of the module: without a service those that need none, and in the long form with the
-// race detector.
+// TestTheSDKInGo runs the tests of the module: without a service those that need none.
 func TestTheSDKInGo(t *testing.T) {
-	arguments := []string{"test", "-count=1", "-timeout", "10m", "./..."}
-	if testenv.Full() {
-		arguments = append([]string{"test", "-race"}, arguments[1:]...)
+	var environment []string
+	if !testing.Short() {
+		s := harness.New(t, binary, alerting...)
+		s.Start()
+		environment = []string{
+			"LIVEGRAPH_URL=" + s.URL(), "LIVEGRAPH_API_KEY=" + s.First.AdminKey,
+			"LIVEGRAPH_WORKSPACE_ID=" + s.First.WorkspaceID,
+		}
 	}
-	if testing.Short() {
-		goTool(t, golang, nil, arguments...)
-		return
+	goTool(t, golang, environment, "test", "-count=1", "-timeout", "10m", "./...")
+}
+
+func TestTheSDKInGoHasNoRaces(t *testing.T) {
+	testenv.RequireFull(t)
+	if _, err := exec.LookPath("gcc"); err != nil {
+		testenv.SkipMissing(t, "the tests of the SDK for Go with the race detector (gcc)")
 	}
-	s := harness.New(t, binary, alerting...)
-	s.Start()
-	goTool(t, golang, []string{
-		"LIVEGRAPH_URL=" + s.URL(), "LIVEGRAPH_API_KEY=" + s.First.AdminKey,
-		"LIVEGRAPH_WORKSPACE_ID=" + s.First.WorkspaceID,
-	}, arguments...)
+	goTool(t, golang, []string{"CGO_ENABLED=1"}, "test", "-race", "-count=1", "-timeout", "10m", "./...")
 }
 
 func TestTheTypesOfTheSDKInGoAreThoseOfTheContract(t *testing.T) {
