@@ -136,12 +136,16 @@ test-all: build chromium mosquitto $(BROWSER_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_
 	@$(not-run)
 
 not-run = if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); \
-	echo "Install what is missing (Java 17 and Maven for Apache Kafka, Chromium for the page, Mosquitto for MQTT) to run them too."; fi >&2
+	echo "Install what is missing (Java 17 and Maven for Apache Kafka, Chromium for the page, Mosquitto for MQTT, gcc for the race detector) to run them too."; fi >&2
 
 .PHONY: sdk-generate
-sdk-generate: $(SDK_PYTHON) $(SDK_TYPESCRIPT) ## make the generated files of sdk again, from schemas/openapi.yaml and the async client in Python
+sdk-generate: $(SDK_PYTHON) $(SDK_TYPESCRIPT) sdk-generate-go ## make the generated files of sdk again, from schemas/openapi.yaml and the async client in Python
 	@$(BIN)/sdk-python/bin/python sdk/python/tools/generate.py
 	@cd sdk/typescript && npm run types --silent
+
+.PHONY: sdk-generate-go
+sdk-generate-go:
+	@cd internal/tools/sdk && go run . ../../../schemas/openapi.yaml ../../../sdk/go/types.gen.go
 
 .PHONY: sdk-test
 sdk-test: $(SDK_PYTHON) $(SDK_TYPESCRIPT) ## the tests of sdk that need no service; ruff and mypy, eslint, prettier and tsc
@@ -151,6 +155,7 @@ sdk-test: $(SDK_PYTHON) $(SDK_TYPESCRIPT) ## the tests of sdk that need no servi
 sdk-release-check: $(SDK_PYTHON) $(SDK_TYPESCRIPT) ## build the packages of sdk, check them, and install them in new environments
 	@test/sdk/release-check.sh $(BIN)/sdk-python/bin/python $(RELEASE)
 	@test/sdk/release-check-typescript.sh $(RELEASE)
+	@test/sdk/release-check-go.sh $(RELEASE)
 
 .PHONY: test-milvus
 test-milvus: ## the tests of the vector store on Milvus standalone (make test runs them on milvus-lite)
@@ -216,6 +221,7 @@ $(TOOLS)/air: internal/tools/dev/go.mod internal/tools/dev/go.sum
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint $(BIN)/.page-linted ## golangci-lint, with the import rules of the design; the page's sources
 	@$(TOOLS)/golangci-lint run ./...
+	@cd sdk/go && $(TOOLS)/golangci-lint run --config ../../.golangci.yml ./...
 
 .PHONY: generate
 generate: $(TOOLS)/buf $(TOOLS)/protoc-gen-go ## make the generated code again
@@ -227,6 +233,7 @@ verify: lint generate licences secrets vulnerabilities ## fail if generated code
 	@cd schemas && $(TOOLS)/buf lint
 	@go mod tidy -diff
 	@go vet ./...
+	@cd sdk/go && go mod tidy -diff && go vet ./...
 	@cd internal/tools && go test ./...
 	@git diff --exit-code -- schemas docs/settings.md || { echo "generated code is stale: commit what 'make generate' made"; exit 1; }
 

@@ -8,7 +8,11 @@ ignore (
 	./web/node_modules
 )
 
+// The SDK is released with the server, from the same commit.
+replace github.com/livegraph/livegraph/sdk/go => ./sdk/go
+
 require (
+	code.dny.dev/ssrf v0.3.0
 	github.com/ClickHouse/ch-go v0.74.0
 	github.com/ClickHouse/clickhouse-go/v2 v2.50.0
 	github.com/alecthomas/kong v1.17.0
@@ -31,6 +35,7 @@ require (
 	github.com/json-iterator/go v1.1.12
 	github.com/klauspost/compress v1.20.3
 	github.com/klippa-app/go-pdfium v1.21.4
+	github.com/livegraph/livegraph/sdk/go v0.0.0
 	github.com/maypok86/otter/v2 v2.4.0
 	github.com/milvus-io/milvus-proto/go-api/v2 v2.4.10-0.20240819025435-512e3b98866a
 	github.com/milvus-io/milvus-sdk-go/v2 v2.4.2
@@ -76,7 +81,6 @@ require (
 	cloud.google.com/go/auth v0.23.2 // indirect
 	cloud.google.com/go/auth/oauth2adapt v0.2.8 // indirect
 	cloud.google.com/go/compute/metadata v0.9.0 // indirect
-	code.dny.dev/ssrf v0.3.0 // indirect
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
 	codeberg.org/go-latex/latex v0.2.0 // indirect
 	codeberg.org/go-pdf/fpdf v0.11.1 // indirect

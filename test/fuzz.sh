@@ -13,7 +13,7 @@ only=${2:-.}
 # keep copies from Go's cache, where the fuzzer puts what found something new.
 keep() {
 	local package=$1 target=$2 corpus=$1/testdata/fuzz/$2 cache
-	cache=$(go env GOCACHE)/fuzz/$(go list "$package")/$target
+	cache=$(go env GOCACHE)/fuzz/$(go list -C "$package")/$target
 	[ -d "$cache" ] || return 0
 	mkdir -p "$corpus"
 	local have
@@ -31,6 +31,7 @@ grep -rn --include='*_test.go' -oE '^func Fuzz[A-Za-z0-9_]+' . | sort | while IF
 	target=${name#func }
 	[[ "$package $target" =~ $only ]] || continue
 	echo "== $package $target for $time"
-	go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$package" </dev/null
+	# From its folder, because sdk/go is a module of its own.
+	go test -C "$package" -run '^$' -fuzz "^$target\$" -fuzztime "$time" . </dev/null
 	if [ -n "${KEEP:-}" ]; then keep "$package" "$target"; fi
 done

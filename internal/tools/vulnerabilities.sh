@@ -40,7 +40,7 @@ ask_npm() {
 	esac
 }
 
-for module in ${GO_MODULES-.}; do ask_go "$module"; done
+for module in ${GO_MODULES-. sdk/go}; do ask_go "$module"; done
 for folder in ${NPM_FOLDERS-web test/browser sdk/typescript}; do ask_npm "$folder"; done
 
 for what in "${failed[@]}"; do echo "FOUND: $what" >&2; done

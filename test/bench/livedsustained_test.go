@@ -164,7 +164,7 @@ func (l *lived) sustainedSender(fleet *load.Fleet, plan load.Plan) sustainedSend
 	})
 	require.NoError(l.b, err)
 	l.b.Cleanup(c.Close)
-	c.SetKey(l.First.AdminKey)
+	require.NoError(l.b, c.SetKey(l.First.AdminKey))
 	media := "application/json"
 	if plan.Format == load.FormatLines {
 		media = "text/plain"

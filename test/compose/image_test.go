@@ -144,6 +144,21 @@ func TestTheImageIsBuiltByAGoThatIsNewEnough(t *testing.T) {
 		"the image has Go %s, go.mod wants %s", builder[1], needed[1])
 }
 
+// TestTheImageHasTheModulesThatAreReplaced requires their go.mod before the download of modules, which reads it.
+func TestTheImageHasTheModulesThatAreReplaced(t *testing.T) {
+	payload, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	require.NoError(t, err)
+	replaced := regexp.MustCompile(`(?m)^replace \S+ => \./(\S+)$`).FindAllStringSubmatch(string(payload), -1)
+	require.NotEmpty(t, replaced)
+	text, err := os.ReadFile(filepath.Join(root, dockerfile))
+	require.NoError(t, err)
+	before, _, found := strings.Cut(string(text), "go mod download")
+	require.True(t, found)
+	for _, m := range replaced {
+		require.Contains(t, before, "COPY "+m[1]+"/go.mod "+m[1]+"/\n")
+	}
+}
+
 func TestTheBuildContextHasTheSourcesAndNothingPrivate(t *testing.T) {
 	ignored := ignoredByTheBuilder(t)
 	for _, private := range []string{".git", ".env", "data", "bin", "**/first-run.json"} {
@@ -158,7 +173,7 @@ func TestTheBuildContextHasTheSourcesAndNothingPrivate(t *testing.T) {
 	list.Dir = root
 	output, err := list.Output()
 	require.NoError(t, err)
-	files := []string{"go.mod", "go.sum", "LICENSE"}
+	files := []string{"go.mod", "go.sum", "sdk/go/go.mod", "LICENSE"}
 	for line := range strings.Lines(string(output)) {
 		file, ours := strings.CutPrefix(strings.TrimSpace(line), module)
 		if ours && !strings.HasPrefix(file, "web/dist/") { // the stage of the web UI generates those

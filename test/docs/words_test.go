@@ -21,7 +21,7 @@ var unchecked = []string{
 // texts as users may write them.
 func isChecked(path string) bool {
 	return !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".pb.go") &&
-		!strings.HasPrefix(path, "test/")
+		!strings.HasSuffix(path, ".gen.go") && !strings.HasPrefix(path, "test/")
 }
 
 // word is an expression that must not be used, and its replacement.

@@ -166,7 +166,9 @@ func (c *ImportCmd) withClient(
 		defer cancel()
 		_, _ = db.RevokeKey(revokeCtx, key.ID) // it expires anyway
 	}()
-	api.SetKey(text.Reveal())
+	if err := api.SetKey(text.Reveal()); err != nil {
+		return err
+	}
 	return work(api)
 }
 

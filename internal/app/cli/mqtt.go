@@ -65,7 +65,9 @@ func (c *MQTTCmd) Run(ctx context.Context, version buildVersion) error {
 		return err
 	}
 	defer api.Close()
-	api.SetKey(c.Key)
+	if err := api.SetKey(c.Key); err != nil {
+		return err
+	}
 	registry := telemetry.NewRegistry(string(version), []string{"mqtt"})
 	group, ctx := errgroup.WithContext(ctx)
 	if c.Metrics != "" {

@@ -1,6 +1,7 @@
-// Package client is a client of the public HTTP API of a Livegraph server: sources,
-// ingest and queries, the graph and its commands. It uses only the published API document
-// and HTTP, like any external client.
+// Package client is the client of the public HTTP API of a Livegraph server that the commands
+// and the demo use: sources, ingest and queries, the graph and its commands. Requests, retries
+// and keys are those of the SDK for Go. This package adds the types that suit the commands, and
+// reads JSON without loss of numbers.
 //
 // A call that fails for a transient reason (429, 500, 502, 503, 504, no connection) is
 // retried with exponential backoff from one second to thirty and jitter, or after exactly
@@ -13,30 +14,21 @@
 package client
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	livegraph "github.com/livegraph/livegraph/sdk/go"
 )
 
-const (
-	// attemptTimeout bounds one attempt, including the wait for a checkpoint.
-	attemptTimeout = 20 * time.Second
-	// gzipMinBytes is the minimum size of a body that is compressed.
-	gzipMinBytes = 1 << 10
-	// maxAnswerBytes is the maximum size of the body of an answer.
-	maxAnswerBytes = 64 << 20
-)
+// attemptTimeout bounds one attempt, including the wait for a checkpoint.
+const attemptTimeout = 20 * time.Second
 
 // Options are the options of a client.
 type Options struct {
@@ -50,34 +42,73 @@ type Options struct {
 	NewKey func(ctx context.Context) (string, error)
 }
 
+// Retry is the retry policy of calls.
+type Retry struct {
+	First time.Duration // the first wait, which doubles with each attempt; default 1 s
+	Max   time.Duration // the maximum wait without Retry-After; default 30 s
+	// Total bounds the time of all attempts; 0: until the context ends. A Retry-After beyond
+	// it ends the attempts at once.
+	Total time.Duration
+	// OnWait is called before each wait with its reason and duration. May be nil.
+	OnWait func(err error, wait time.Duration)
+}
+
+func (r Retry) policy() livegraph.Retry {
+	policy := livegraph.Retry{First: r.First, Max: r.Max, Total: cmp.Or(r.Total, livegraph.Unlimited)}
+	if r.OnWait != nil {
+		policy.OnWait = func(request *livegraph.Request, err error, wait time.Duration) {
+			r.OnWait(toFault(request.Method, request.Path, err), wait)
+		}
+	}
+	return policy
+}
+
 // Client is a client of one workspace of a server. It is safe for concurrent use.
 type Client struct {
-	base      string
-	workspace string
-	userAgent string
-	http      *http.Client
-	retry     Retry
-	key       *key // shared with clients that WithRetry and RetryUntil return
+	api   *livegraph.Client
+	retry Retry
 }
 
 // New creates a client. Without NewKey it has no key until SetKey is called.
 func New(o Options) (*Client, error) {
-	base, err := url.Parse(o.BaseURL)
-	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+	if o.HTTP == nil {
+		// Unlike the default client of the SDK, it follows redirects.
+		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	}
+	options := []livegraph.Option{
+		livegraph.WithWorkspace(o.Workspace), livegraph.WithRetry(o.Retry.policy()), livegraph.WithTimeout(attemptTimeout),
+		livegraph.WithHTTPClient(o.HTTP),
+	}
+	if o.UserAgent != "" {
+		options = append(options, livegraph.WithUserAgent(o.UserAgent))
+	}
+	if o.NewKey != nil {
+		options = append(options, livegraph.WithKeySource(o.NewKey))
+	}
+	api, err := livegraph.New(o.BaseURL, "", options...)
+	if err != nil {
 		return nil, fmt.Errorf("the server's address %q is not an http or https URL", o.BaseURL)
 	}
-	c := &Client{
-		base: strings.TrimRight(o.BaseURL, "/"), workspace: o.Workspace, userAgent: o.UserAgent,
-		http: o.HTTP, retry: o.Retry.withDefaults(), key: &key{create: o.NewKey},
-	}
-	if c.http == nil {
-		c.http = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
-	}
-	return c, nil
+	return &Client{api, o.Retry}, nil
 }
 
 // Close closes idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() { c.api.CloseIdleConnections() }
+
+// SetKey sets the key of all later calls.
+func (c *Client) SetKey(text string) error { return c.api.SetKey(text) }
+
+// RetryUntil returns a client that shares the key of c and whose calls give up after total.
+func (c *Client) RetryUntil(total time.Duration) *Client {
+	retry := c.retry
+	retry.Total = total
+	return c.WithRetry(retry)
+}
+
+// WithRetry returns a client that shares the key of c and uses another retry policy.
+func (c *Client) WithRetry(retry Retry) *Client {
+	return &Client{c.api.WithRetry(retry.policy()), retry}
+}
 
 // call is one request of the API.
 type call struct {
@@ -87,12 +118,26 @@ type call struct {
 	body         []byte // nil for none
 	media        string // of the body; default: JSON
 	uncompressed bool   // do not compress the body
-	gzipped      bool   // the body is compressed
 	// idempotencyKey is the Idempotency-Key of a command, the same for each attempt; "" for
 	// other calls.
 	idempotencyKey string
 	// waitTimeout bounds an attempt; 0: attemptTimeout.
 	waitTimeout time.Duration
+}
+
+func (r *call) request() *livegraph.Request {
+	request := &livegraph.Request{
+		Method: r.method, Path: r.path, Query: r.query, Body: r.body, Uncompressed: r.uncompressed, Timeout: r.waitTimeout,
+		Header: http.Header{},
+	}
+	if r.body != nil {
+		request.Header.Set("Content-Type", cmp.Or(r.media, "application/json"))
+	}
+	if r.idempotencyKey != "" {
+		request.Header.Set("Idempotency-Key", r.idempotencyKey)
+		request.Header.Set("Prefer", "wait="+commandWaitSeconds)
+	}
+	return request
 }
 
 // envelope is the envelope of every answer.
@@ -118,84 +163,17 @@ type apiError struct {
 }
 
 // do makes a call with retries and decodes the data of the answer.
-func do[T any](ctx context.Context, c *Client, request call) (envelope[T], error) {
-	if len(request.body) >= gzipMinBytes && !request.uncompressed {
-		request.body, request.gzipped = compress(request.body), true
-	}
-	return retryCall(ctx, c.retry, func() (envelope[T], error) { return once[T](ctx, c, request) })
-}
-
-// send makes a call with a key, without retries.
-func send[T any](ctx context.Context, c *Client, request call, key string) (envelope[T], error) {
-	var answer envelope[T]
-	bounded, cancel := context.WithTimeout(ctx, cmp.Or(request.waitTimeout, attemptTimeout))
-	defer cancel()
-	r, err := c.request(bounded, request, key)
+func do[T any](ctx context.Context, c *Client, request call) (answer envelope[T], err error) {
+	response, err := c.api.Do(ctx, request.request())
 	if err != nil {
-		return answer, fault.Wrap(err, fault.Malformed, "The request cannot be made")
+		return answer, failure(ctx, request.method, request.path, err)
 	}
-	began := time.Now()
-	response, err := c.http.Do(r)
-	if err != nil {
-		return answer, fault.Wrap(err, fault.Unavailable, "The server cannot be reached")
-	}
-	defer func() { _ = response.Body.Close() }()
-	payload, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes+1))
-	if err != nil {
-		return answer, fault.Wrap(err, fault.Unavailable, "The server's answer broke off")
-	}
-	if len(payload) > maxAnswerBytes {
-		return answer, fault.New(fault.TooLarge, "The server's answer is too long")
-	}
-	if response.StatusCode/100 != 2 {
-		return answer, failure(r, response, payload)
-	}
-	if response.StatusCode == http.StatusNoContent {
+	answer.took = response.Took
+	if response.Status == http.StatusNoContent {
 		return answer, nil
 	}
-	if err := json.Unmarshal(payload, &answer); err != nil {
+	if err := json.Unmarshal(response.Body, &answer); err != nil {
 		return answer, fault.Wrap(err, fault.BadGateway, "The server's answer cannot be read")
 	}
-	answer.took = time.Since(began)
 	return answer, nil
-}
-
-func (c *Client) request(ctx context.Context, request call, key string) (*http.Request, error) {
-	address := c.base + request.path
-	if len(request.query) > 0 {
-		address += "?" + request.query.Encode()
-	}
-	var body io.Reader
-	if request.body != nil {
-		body = bytes.NewReader(request.body)
-	}
-	r, err := http.NewRequestWithContext(ctx, request.method, address, body)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Authorization", "Bearer "+key)
-	r.Header.Set("X-Workspace-Id", c.workspace)
-	if c.userAgent != "" {
-		r.Header.Set("User-Agent", c.userAgent)
-	}
-	if request.body != nil {
-		r.Header.Set("Content-Type", cmp.Or(request.media, "application/json"))
-	}
-	if request.gzipped {
-		r.Header.Set("Content-Encoding", "gzip")
-	}
-	if request.idempotencyKey != "" {
-		r.Header.Set("Idempotency-Key", request.idempotencyKey)
-		r.Header.Set("Prefer", "wait="+commandWaitSeconds)
-	}
-	return r, nil
-}
-
-// compress returns the body compressed with gzip. Writing to memory cannot fail.
-func compress(body []byte) []byte {
-	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is valid
-	_, _ = w.Write(body)
-	_ = w.Close()
-	return b.Bytes()
 }

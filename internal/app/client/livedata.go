@@ -20,9 +20,6 @@ const (
 	queryPath   = "/api/live-data/query"
 	// maxPageSize is the maximum number of items in a page of a list.
 	maxPageSize = 100
-	// minServerWait is the minimum time that a server waits for a checkpoint before it
-	// answers with a timeout.
-	minServerWait = 200 * time.Millisecond
 )
 
 // Metric describes a metric of a source.
@@ -230,27 +227,13 @@ func (c *Client) Query(ctx context.Context, q Query) ([]Result, error) {
 	return answer.Data, err
 }
 
-// noSource is the id of a source that does not exist. A query of it returns nothing, quickly.
-const noSource = "00000000-0000-0000-0000-000000000000"
-
 // WaitVisible waits until the points of an ingest are visible to queries or ctx ends. It
 // retries like any other call while the server is unavailable.
 func (c *Client) WaitVisible(ctx context.Context, checkpoint string) error {
-	request := call{method: http.MethodGet, path: queryPath, query: url.Values{
-		"checkpoint": {checkpoint}, "sourceId": {noSource}, "limit": {"1"},
-	}}
-	_, err := retryCall(ctx, c.retry, func() (envelope[[]Result], error) {
-		for {
-			sentAt := time.Now()
-			answer, err := once[[]Result](ctx, c, request)
-			// The server answers with a timeout after a while. Repeat the request at once, unless
-			// the server did not wait.
-			if !fault.Is(err, fault.Timeout) || time.Since(sentAt) < minServerWait || ctx.Err() != nil {
-				return answer, err
-			}
-		}
-	})
-	return err
+	if _, err := c.api.WaitVisible(ctx, checkpoint); err != nil {
+		return failure(ctx, http.MethodGet, queryPath, err)
+	}
+	return nil
 }
 
 func (q Query) values() url.Values {

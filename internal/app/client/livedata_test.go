@@ -151,7 +151,7 @@ func TestAWaitForPointsOutlivesThatOfTheServer(t *testing.T) {
 			return
 		}
 		if requests++; requests < 3 {
-			time.Sleep(minServerWait)
+			time.Sleep(250 * time.Millisecond)
 			w.Header().Set("Retry-After", "1")
 			answerError(w, 504, "INTERNAL_ERROR")
 			return

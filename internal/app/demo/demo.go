@@ -142,7 +142,9 @@ func (s *session) begin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("making a key for the demo: %w", err)
 	}
-	s.client.SetKey(key)
+	if err := s.client.SetKey(key); err != nil {
+		return fmt.Errorf("making a key for the demo: %w", err)
+	}
 	c := s.client.RetryUntil(startTimeout)
 	if _, err := c.Query(ctx, client.Query{Latest: true, Limit: 1}); err != nil {
 		return fmt.Errorf("the server at %s does not serve the demo: %w", s.deps.BaseURL, err)

@@ -87,7 +87,9 @@ func NewFleet(ctx context.Context, target Target, name string, size Size) (_ *Fl
 	if err != nil {
 		return nil, err
 	}
-	f.client.SetKey(target.Key)
+	if err = f.client.SetKey(target.Key); err != nil {
+		return nil, err
+	}
 	if err = f.createSources(ctx); err == nil {
 		err = f.register(ctx)
 	}

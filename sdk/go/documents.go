@@ -1,0 +1,89 @@
+package livegraph
+
+import (
+	"context"
+	"iter"
+)
+
+// Documents are texts that become nodes of the graph.
+type Documents struct{ t *transport }
+
+// Put creates or changes 1 to 1,000 documents with at most 24 MiB, and returns the result of each. A document is
+// identified by its external id. The same content again changes nothing. Search finds the documents about a second
+// later.
+func (d *Documents) Put(ctx context.Context, documents ...NewDocument) ([]PutDocumentResult, error) {
+	r, err := putDocuments.withBody(struct {
+		Documents []NewDocument `json:"documents"`
+	}{documents})
+	if err != nil {
+		return nil, err
+	}
+	r.set("Prefer", commandWait)
+	result, err := fetch[struct{ Documents []PutDocumentResult }](ctx, d.t, r)
+	return result.Documents, err
+}
+
+// Get returns a document with its passages, by the id of its node or its external id.
+func (d *Documents) Get(ctx context.Context, id string) (*Document, error) {
+	return fetch[*Document](ctx, d.t, getDocument.request(id))
+}
+
+// List returns a page of the documents, oldest first, without their texts.
+func (d *Documents) List(ctx context.Context, paging Paging) (*Page[Document], error) {
+	r := listDocuments.request()
+	r.Query = paging.values(nil)
+	return fetchPage[Document](ctx, d.t, r)
+}
+
+// All iterates over all documents, oldest first, page by page, without their texts.
+func (d *Documents) All(ctx context.Context) iter.Seq2[Document, error] {
+	return pages[Document](ctx, d.t, listDocuments.request())
+}
+
+// Delete deletes a document with its passages. [Commands.Undo] with the id of the command restores them. The request
+// is not repeated if the server may have executed it, because the repetition would return 404.
+func (d *Documents) Delete(ctx context.Context, id string) (*DeletedDocument, error) {
+	r := deleteDocument.request(id)
+	r.Once = true
+	r.set("Prefer", commandWait)
+	return fetch[*DeletedDocument](ctx, d.t, r)
+}
+
+// Search finds nodes.
+type Search struct{ t *transport }
+
+// Nodes returns a page of the nodes that match a text by words and by meaning, best first. The page lists in Degraded
+// what is missing while a part of the search is unavailable.
+func (s *Search) Nodes(ctx context.Context, query SearchQuery) (*Page[SearchHit], error) {
+	r, err := search.withBody(query)
+	if err != nil {
+		return nil, err
+	}
+	return fetchPage[SearchHit](ctx, s.t, r)
+}
+
+// Hybrid returns a page of the nodes that match a text by words, by meaning and by the edges that lead to them, best
+// first. Path of a result contains the edges from the node where the traversal began.
+func (s *Search) Hybrid(ctx context.Context, query HybridQuery) (*Page[HybridHit], error) {
+	r, err := hybridSearch.withBody(query)
+	if err != nil {
+		return nil, err
+	}
+	return fetchPage[HybridHit](ctx, s.t, r)
+}
+
+// Answer returns the sentences of nodes and documents that answer a question, with their sources. The answer is ""
+// if no sentence answers it. [1] in the answer is the first citation. The positions of a sentence are bytes of the
+// node's description.
+func (s *Search) Answer(ctx context.Context, query AnswerQuery) (*Answer, error) {
+	r, err := answer.withBody(query)
+	if err != nil {
+		return nil, err
+	}
+	return fetch[*Answer](ctx, s.t, r)
+}
+
+// IndexStatus returns the status of the index of the workspace's nodes.
+func (s *Search) IndexStatus(ctx context.Context) (*IndexStatus, error) {
+	return fetch[*IndexStatus](ctx, s.t, indexStatus.request())
+}

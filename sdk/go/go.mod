@@ -1,0 +1,3 @@
+module github.com/livegraph/livegraph/sdk/go
+
+go 1.26.0

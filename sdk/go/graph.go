@@ -1,0 +1,234 @@
+package livegraph
+
+import (
+	"context"
+	"iter"
+	"net/url"
+)
+
+// ResourceFilter selects nodes or edges. All filters combine with AND, and several values of one match any of them.
+type ResourceFilter struct {
+	IDs []string
+	// Properties are values of top-level properties: the text, or the JSON text of a number or a boolean.
+	Properties Filter
+	// CreatedAfter and the other times are exclusive.
+	CreatedAfter, CreatedBefore, UpdatedAfter, UpdatedBefore Time
+	// Sort has fields separated by commas, with - for descending order. The default is createdAt.
+	Sort string
+}
+
+func (f *ResourceFilter) values() url.Values {
+	q := url.Values{}
+	setTexts(q, "ids", f.IDs)
+	setFilter(q, "property", f.Properties)
+	setText(q, "createdAfter", f.CreatedAfter)
+	setText(q, "createdBefore", f.CreatedBefore)
+	setText(q, "updatedAfter", f.UpdatedAfter)
+	setText(q, "updatedBefore", f.UpdatedBefore)
+	setText(q, "sort", f.Sort)
+	return q
+}
+
+// NodeFilter selects nodes.
+type NodeFilter struct {
+	ResourceFilter
+	// Name is a part of the name, in any case.
+	Name        string
+	EntityTypes []EntityType
+}
+
+func (f *NodeFilter) values() url.Values {
+	q := f.ResourceFilter.values()
+	setText(q, "name", f.Name)
+	setTexts(q, "entityType", f.EntityTypes)
+	return q
+}
+
+// Nodes are the nodes of the graph.
+type Nodes struct {
+	t        *transport
+	commands *Commands
+}
+
+// Create creates a node. The error is [ErrConflict] if the id exists or was deleted.
+func (n *Nodes) Create(ctx context.Context, node NewNode, options ...CallOption) (*Node, error) {
+	return n.execute(ctx, CreateNode(node), options)
+}
+
+// Update changes a node and returns it.
+func (n *Nodes) Update(ctx context.Context, id string, changes NodePatch, options ...CallOption) (*Node, error) {
+	return n.execute(ctx, UpdateNode(id, changes), options)
+}
+
+func (n *Nodes) execute(ctx context.Context, command Command, options []CallOption) (*Node, error) {
+	result, err := n.commands.Execute(ctx, command, options...)
+	if err != nil {
+		return nil, err
+	}
+	if result.Node == nil {
+		return nil, &ResponseError{Message: "the result of the command has no node"}
+	}
+	return result.Node, nil
+}
+
+// Delete deletes a node with its edges. The result has the id of the command, with which it can be undone.
+func (n *Nodes) Delete(ctx context.Context, id string, options ...CallOption) (*CommandResult, error) {
+	return n.commands.Execute(ctx, DeleteNode(id), options...)
+}
+
+// Get returns a node.
+func (n *Nodes) Get(ctx context.Context, id string) (*Node, error) {
+	return fetch[*Node](ctx, n.t, getNode.request(id))
+}
+
+// List returns a page of the nodes that match the filter.
+func (n *Nodes) List(ctx context.Context, filter NodeFilter, paging Paging) (*Page[Node], error) {
+	r := listNodes.request()
+	r.Query = paging.values(filter.values())
+	return fetchPage[Node](ctx, n.t, r)
+}
+
+// All iterates over all nodes that match the filter, page by page.
+func (n *Nodes) All(ctx context.Context, filter NodeFilter) iter.Seq2[Node, error] {
+	r := listNodes.request()
+	r.Query = filter.values()
+	return pages[Node](ctx, n.t, r)
+}
+
+// NeighborFilter selects the neighbors of a node.
+type NeighborFilter struct {
+	// Depth is the maximum number of edges to a neighbor, 1 (the default) to 3.
+	Depth int
+	// Direction is both by default.
+	Direction Direction
+	// RelationTypes restricts the edges that are followed.
+	RelationTypes []string
+	// EntityTypes restricts the nodes that are returned. The others are traversed.
+	EntityTypes []EntityType
+}
+
+func (f *NeighborFilter) values() url.Values {
+	q := url.Values{}
+	setNumber(q, "depth", f.Depth)
+	setText(q, "direction", f.Direction)
+	setTexts(q, "relationType", f.RelationTypes)
+	setTexts(q, "entityType", f.EntityTypes)
+	return q
+}
+
+// Neighbors returns a page of the nodes that are reachable from a node, with the edges to them. The page is truncated
+// if there are more edges than the server follows.
+func (n *Nodes) Neighbors(
+	ctx context.Context, id string, filter NeighborFilter, paging Paging,
+) (*Page[Neighbor], error) {
+	r := listNeighbors.request(id)
+	r.Query = paging.values(filter.values())
+	return fetchPage[Neighbor](ctx, n.t, r)
+}
+
+// AllNeighbors iterates over all neighbors of a node, page by page.
+func (n *Nodes) AllNeighbors(ctx context.Context, id string, filter NeighborFilter) iter.Seq2[Neighbor, error] {
+	r := listNeighbors.request(id)
+	r.Query = filter.values()
+	return pages[Neighbor](ctx, n.t, r)
+}
+
+// PathOptions selects paths between two nodes.
+type PathOptions struct {
+	// Limit is the number of paths, 1 (the default) to 20.
+	Limit int
+	// MaxDepth is the maximum number of edges of a path, 1 to 10. The default is 6.
+	MaxDepth int
+	// Direction is both by default.
+	Direction Direction
+	// RelationTypes restricts the edges that are followed.
+	RelationTypes []string
+	// EntityTypes restricts the nodes between the ends.
+	EntityTypes []EntityType
+	// Weight is the name of the property of edges that is their cost.
+	Weight string
+}
+
+// Paths returns the shortest paths between two nodes, or with a weight the cheapest. The page is truncated if the
+// server stopped the search at a limit: the paths exist, but others may be better or missing. The error is
+// [ErrNotFound] if one of the nodes does not exist.
+func (n *Nodes) Paths(ctx context.Context, from, to string, options PathOptions) (*Page[Path], error) {
+	r := listPaths.request()
+	r.Query = url.Values{"from": {from}, "to": {to}}
+	setNumber(r.Query, "limit", options.Limit)
+	setNumber(r.Query, "maxDepth", options.MaxDepth)
+	setText(r.Query, "direction", options.Direction)
+	setTexts(r.Query, "relationType", options.RelationTypes)
+	setTexts(r.Query, "entityType", options.EntityTypes)
+	setText(r.Query, "weight", options.Weight)
+	return fetchPage[Path](ctx, n.t, r)
+}
+
+// EdgeFilter selects edges.
+type EdgeFilter struct {
+	ResourceFilter
+	SourceIDs, TargetIDs []string
+	// NodeIDs are nodes at either end.
+	NodeIDs       []string
+	RelationTypes []string
+}
+
+func (f *EdgeFilter) values() url.Values {
+	q := f.ResourceFilter.values()
+	setTexts(q, "sourceId", f.SourceIDs)
+	setTexts(q, "targetId", f.TargetIDs)
+	setTexts(q, "nodeId", f.NodeIDs)
+	setTexts(q, "relationType", f.RelationTypes)
+	return q
+}
+
+// Edges are the edges of the graph.
+type Edges struct {
+	t        *transport
+	commands *Commands
+}
+
+// Create creates an edge. The error is [ErrNotFound] if one of the nodes does not exist.
+func (e *Edges) Create(ctx context.Context, edge NewEdge, options ...CallOption) (*Edge, error) {
+	return e.execute(ctx, CreateEdge(edge), options)
+}
+
+// Update changes an edge and returns it.
+func (e *Edges) Update(ctx context.Context, id string, changes EdgePatch, options ...CallOption) (*Edge, error) {
+	return e.execute(ctx, UpdateEdge(id, changes), options)
+}
+
+func (e *Edges) execute(ctx context.Context, command Command, options []CallOption) (*Edge, error) {
+	result, err := e.commands.Execute(ctx, command, options...)
+	if err != nil {
+		return nil, err
+	}
+	if result.Edge == nil {
+		return nil, &ResponseError{Message: "the result of the command has no edge"}
+	}
+	return result.Edge, nil
+}
+
+// Delete deletes an edge. The result has the id of the command, with which it can be undone.
+func (e *Edges) Delete(ctx context.Context, id string, options ...CallOption) (*CommandResult, error) {
+	return e.commands.Execute(ctx, DeleteEdge(id), options...)
+}
+
+// Get returns an edge.
+func (e *Edges) Get(ctx context.Context, id string) (*Edge, error) {
+	return fetch[*Edge](ctx, e.t, getEdge.request(id))
+}
+
+// List returns a page of the edges that match the filter.
+func (e *Edges) List(ctx context.Context, filter EdgeFilter, paging Paging) (*Page[Edge], error) {
+	r := listEdges.request()
+	r.Query = paging.values(filter.values())
+	return fetchPage[Edge](ctx, e.t, r)
+}
+
+// All iterates over all edges that match the filter, page by page.
+func (e *Edges) All(ctx context.Context, filter EdgeFilter) iter.Seq2[Edge, error] {
+	r := listEdges.request()
+	r.Query = filter.values()
+	return pages[Edge](ctx, e.t, r)
+}

@@ -1,0 +1,70 @@
+package livegraph_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	livegraph "github.com/livegraph/livegraph/sdk/go"
+)
+
+func TestListsAreReadToTheirEndByCursor(t *testing.T) {
+	s := serve(t, func(n int, w http.ResponseWriter, _ *received) {
+		if n == 1 {
+			page(w, `[{"id":"1"},{"id":"2"}]`, true, `"next"`)
+			return
+		}
+		page(w, `[{"id":"3"}]`, false, "null")
+	})
+	nodes, err := livegraph.Collect(s.client(t).Nodes.All(t.Context(), livegraph.NodeFilter{Name: "p"}))
+	noError(t, err)
+	equal(t, 3, len(nodes))
+	equal(t, "limit=100&name=p", s.all()[0].query.Encode())
+	equal(t, "cursor=next&limit=100&name=p", s.all()[1].query.Encode())
+}
+
+func TestListsWithoutACursorAreReadByOffset(t *testing.T) {
+	s := serve(t, func(n int, w http.ResponseWriter, _ *received) {
+		page(w, []string{`[{"name":"a"},{"name":"b"}]`, `[{"name":"c"}]`, `[]`}[n-1], true, "null")
+	})
+	files, err := livegraph.Collect(s.client(t).Rules.All(t.Context()))
+	noError(t, err)
+	equal(t, 3, len(files))
+	equal(t, "limit=100&offset=3", s.all()[2].query.Encode())
+}
+
+func TestAnIterationEndsWithTheLoopOrWithAnError(t *testing.T) {
+	s := serve(t, func(n int, w http.ResponseWriter, _ *received) {
+		if n == 3 {
+			fail(w, 403, "AUTHORIZATION_ERROR")
+			return
+		}
+		page(w, `[{"id":"1"},{"id":"2"}]`, true, `"next"`)
+	})
+	client := s.client(t)
+	for edge, err := range client.Edges.All(t.Context(), livegraph.EdgeFilter{}) {
+		noError(t, err)
+		equal(t, "1", edge.ID)
+		break
+	}
+	equal(t, 1, len(s.all()))
+	edges, err := livegraph.Collect(client.Edges.All(t.Context(), livegraph.EdgeFilter{}))
+	check(t, errors.Is(err, livegraph.ErrForbidden), "%v", err)
+	equal(t, 2, len(edges))
+	equal(t, 3, len(s.all()))
+}
+
+func TestASourceIsFoundByItsExactName(t *testing.T) {
+	s := serve(t, func(_ int, w http.ResponseWriter, r *received) {
+		if r.method == http.MethodPost {
+			fail(w, 409, "CONFLICT")
+			return
+		}
+		page(w, `[{"id":"1","name":"Pump"},{"id":"2","name":"pump 2"},{"id":"3","name":"pump"}]`, false, "null")
+	})
+	source, created, err := s.client(t).Sources.Ensure(t.Context(), livegraph.NewSource{Name: "pump"})
+	noError(t, err)
+	check(t, !created && source.ID == "3", "%+v", source)
+	_, err = s.client(t).Sources.Find(t.Context(), "pum")
+	check(t, errors.Is(err, livegraph.ErrNotFound), "%v", err)
+}
