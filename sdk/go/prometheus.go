@@ -49,12 +49,65 @@ type PromPoint struct {
 type PromSample struct {
 	Labels map[string]string `json:"metric"`
 	Point  PromPoint         `json:"value"`
+	// Histogram is nil, or the value is a native histogram, and Point is empty.
+	Histogram *PromHistogram `json:"histogram"`
 }
 
 // PromSeries is a series of a matrix, with its values.
 type PromSeries struct {
 	Labels map[string]string `json:"metric"`
 	Points []PromPoint       `json:"values"`
+	// Histograms are the values that are native histograms.
+	Histograms []PromHistogram `json:"histograms"`
+}
+
+// PromHistogram is a time with a native histogram.
+type PromHistogram struct {
+	Time       time.Time
+	Count, Sum float64
+	Buckets    []PromBucket // those with observations, in ascending order
+}
+
+// PromBucket is a bucket of a native histogram.
+type PromBucket struct {
+	Lower, Upper                   float64
+	LowerInclusive, UpperInclusive bool
+	Count                          float64
+}
+
+// UnmarshalJSON reads an array of a time in seconds and an object.
+func (h *PromHistogram) UnmarshalJSON(text []byte) error {
+	var seconds float64
+	var fields struct {
+		Count, Sum string
+		Buckets    []PromBucket
+	}
+	if err := json.Unmarshal(text, &[]any{&seconds, &fields}); err != nil {
+		return err
+	}
+	h.Time, h.Buckets = promTime(seconds), fields.Buckets
+	return parseNumbers([]string{fields.Count, fields.Sum}, &h.Count, &h.Sum)
+}
+
+// parseNumbers parses the texts of numbers, such as NaN, into the targets.
+func parseNumbers(texts []string, targets ...*float64) (err error) {
+	for i, text := range texts {
+		if *targets[i], err = strconv.ParseFloat(text, 64); err != nil {
+			return fmt.Errorf("a histogram of PromQL: %w", err)
+		}
+	}
+	return nil
+}
+
+// UnmarshalJSON reads an array of the kind of the bounds, both bounds and the count.
+func (b *PromBucket) UnmarshalJSON(text []byte) error {
+	var bounds int
+	var numbers [3]string
+	if err := json.Unmarshal(text, &[]any{&bounds, &numbers[0], &numbers[1], &numbers[2]}); err != nil {
+		return err
+	}
+	b.LowerInclusive, b.UpperInclusive = bounds == 1 || bounds == 3, bounds == 0 || bounds == 3
+	return parseNumbers(numbers[:], &b.Lower, &b.Upper, &b.Count)
 }
 
 // UnmarshalJSON reads an array of a time in seconds and a value as text.

@@ -3,6 +3,7 @@ package livegraph_test
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -194,6 +195,10 @@ func TestResultsOfPromQLAreRead(t *testing.T) {
 		`{"resultType":"vector","result":[{"metric":{"a":"b"},"value":[1767225600.5,"NaN"]}]}`,
 		`{"resultType":"matrix","result":[{"metric":{},"values":[[1767225600,"1.5"],[1767225601,"+Inf"]]}]}`,
 		`{"resultType":"scalar","result":[1767225600,"2"]}`, `{"resultType":"string","result":[1767225600,"hello"]}`,
+		`{"resultType":"vector","result":[{"metric":{},"histogram":[1767225600,{"count":"3","sum":"NaN",
+			"buckets":[[3,"-0.5","0.5","1"],[0,"1","+Inf","2"]]}]}]}`,
+		`{"resultType":"matrix","result":[{"metric":{},"histograms":[[1767225600,{"count":"0","sum":"0"}]]}]}`,
+		`{"resultType":"matrix","result":[{"metric":{},"histograms":[[1767225600,{"count":"x","sum":"0"}]]}]}`,
 	}
 	s := serve(t, func(n int, w http.ResponseWriter, _ *received) {
 		_, _ = w.Write([]byte(`{"status":"success","data":` + results[n-1] + `,"warnings":["w"]}`))
@@ -220,5 +225,19 @@ func TestResultsOfPromQLAreRead(t *testing.T) {
 	text, err := query().Text()
 	noError(t, err)
 	equal(t, "hello", text)
+	vector, err = query().Vector()
+	noError(t, err)
+	h := vector[0].Histogram
+	equal(t, time.UnixMilli(1767225600000).UTC(), h.Time)
+	check(t, h.Count == 3 && math.IsNaN(h.Sum), "%+v", h)
+	equal(t, []livegraph.PromBucket{
+		{Lower: -0.5, Upper: 0.5, LowerInclusive: true, UpperInclusive: true, Count: 1},
+		{Lower: 1, Upper: math.Inf(1), UpperInclusive: true, Count: 2},
+	}, h.Buckets)
+	matrix, err = query().Matrix()
+	noError(t, err)
+	check(t, len(matrix[0].Histograms) == 1 && len(matrix[0].Points) == 0, "%+v", matrix)
+	_, err = query().Matrix()
+	check(t, err != nil, "a count that is no number")
 	check(t, strings.Contains(s.all()[0].body, "timeout=1.5"), "%s", s.all()[0].body)
 }
