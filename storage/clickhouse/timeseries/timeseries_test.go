@@ -59,6 +59,12 @@ func TestRawPointsHaveTheNewestVersionInOrder(t *testing.T) {
 
 	_, more = query(timeseries.RawQuery{Numbers: []uint64{1, 2, 4}, Strings: []uint64{5}, Limit: 5})
 	require.True(t, more)
+	for limit, want := range map[int]bool{7: true, 8: false} { // the first string has 16 bytes
+		_, more = query(timeseries.RawQuery{
+			Numbers: []uint64{1, 2, 4}, Strings: []uint64{5}, Limit: limit, TextUnit: 8,
+		})
+		require.Equal(t, want, more, limit)
+	}
 	found, more = query(timeseries.RawQuery{Numbers: []uint64{1}, Limit: 2, Descending: true})
 	require.True(t, more)
 	require.Equal(t, []int64{t0 + 2, t0 + 1}, found[1].TS)
