@@ -52,6 +52,13 @@ shown() {
 
 module() { (cd "test/$1" && go test -count=1 -timeout 40m ./...); }
 
+# sharded runs the tests of the store of points and of its users, in their short form, on a ClickHouse of two
+# shards.
+sharded() {
+  LIVEGRAPH_TEST=short LIVEGRAPH_TEST_SHARDS=2 go_tests -p 2 ./storage/clickhouse/... ./consumers/points ./consumers/rollups \
+    ./consumers/maintenance ./consumers/audit ./internal/services/backup ./test/contract
+}
+
 # packages lists the packages that start whole systems, or all others. The contract tests take longest
 # and wait most, so they come first.
 packages() {
@@ -107,6 +114,7 @@ if [ -n "${COVER:-}" ]; then
   { echo 'mode: set'; tail -qn +2 "$output"/cover.*; } >"$COVER"
 fi
 if [ "$suite" = all ]; then
+  stage shards sharded
   for name in grafana helm prometheus influx; do stage $name module $name; done
 fi
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/livegraph/livegraph/consumers/audit"
 	"github.com/livegraph/livegraph/internal/auditrecord"
-	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
@@ -47,7 +46,7 @@ func newFixture(t *testing.T) *fixture {
 	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{
 		Partitions: 1, CommandsPartitions: 2, Replication: -1, RetentionBytes: 64 << 20,
 	}))
-	store, err := clickhouse.Open(t.Context(), chtest.Migrated(t))
+	store, err := chtest.Open(t.Context(), chtest.Migrated(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	registry, err := stores.Open(t.Context(), pgtest.Migrated(t), 4)

@@ -64,7 +64,7 @@ func newFixture(tb testing.TB) *fixture {
 	require.NoError(tb, w.registry.Migrate(ctx))
 	_, err = w.registry.Installation(ctx)
 	require.NoError(tb, err)
-	w.points, err = clickhouse.Open(ctx, w.clickhouseURL)
+	w.points, err = chtest.Open(ctx, w.clickhouseURL)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = w.points.Close() })
 	w.redis, err = redis.Open(ctx, redis.Options{URL: w.redisURL})

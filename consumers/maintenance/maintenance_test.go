@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const waitTimeout = 2 * time.Minute
@@ -58,6 +59,7 @@ func TestOldPointsAreRemovedAndOthersStay(t *testing.T) {
 }
 
 func TestWhereAllIsOldWholePartsAreDropped(t *testing.T) {
+	testenv.RequireOneServer(t)
 	w := newFixture(t)
 	workspace := w.createWorkspace(60)
 	source := w.createSource(workspace, 0)
@@ -88,6 +90,7 @@ func TestWhereAllIsOldWholePartsAreDropped(t *testing.T) {
 }
 
 func TestTheDiskSpaceOfDeletedRowsIsFreedWhereTheyAreMost(t *testing.T) {
+	testenv.RequireOneServer(t)
 	w := newFixture(t)
 	workspace := w.createWorkspace(0)
 	short, ever := w.createSource(workspace, 1), w.createSource(workspace, 0)

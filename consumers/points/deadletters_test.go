@@ -33,7 +33,7 @@ func newFixtureWithDeadLetters(t *testing.T, broker *kafkatest.Broker) (*fixture
 		Enabled: true,
 	})
 	require.NoError(t, err)
-	w.query("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+	w.query("ALTER TABLE " + w.points.Layout().Stored("points") + " ADD CONSTRAINT good CHECK value != 666")
 	s := w.numberSeries(uuid.New(), "m")
 	w.consume()
 	w.produce(w.numberMessages(s, times(0, 1), []float64{0, 1}), w.numberMessages(s, times(1, 2), []float64{666, 666}),
@@ -183,7 +183,7 @@ func TestADeadLetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testin
 		require.Len(t, back, 1)
 		require.EqualValues(t, 1<<48|1, back[0].Version, "it keeps its version")
 
-		w.query("ALTER TABLE points DROP CONSTRAINT good")
+		w.query("ALTER TABLE " + w.points.Layout().Stored("points") + " DROP CONSTRAINT good")
 		result, err = w.admin().Redrive(
 			ctx, pipelineadmin.DeadLetterRequest{
 				RequestedBy: "somebody", Records: []pipelineadmin.RecordRef{back[0].RecordRef}, Reason: "the constraint is gone",
@@ -228,7 +228,7 @@ func TestARedrivenDeadLetterDoesNotRestoreDeletedPoints(t *testing.T) {
 	w.produce(w.deletionMessages(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
 	w.waitSettled()
 	require.Empty(t, w.values(s))
-	w.query("ALTER TABLE points DROP CONSTRAINT good")
+	w.query("ALTER TABLE " + w.points.Layout().Stored("points") + " DROP CONSTRAINT good")
 	result, err := w.admin().Redrive(
 		t.Context(), pipelineadmin.DeadLetterRequest{Filter: pipelineadmin.DeadLetterFilter{ReasonContains: "refused"}}, nil,
 	)
@@ -313,7 +313,7 @@ func TestADeadRecordIsKnownUntilItIsRedriven(t *testing.T) {
 	n, err := w.registry.DeadRecords(t.Context(), id, places)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, n)
-	w.query("ALTER TABLE points DROP CONSTRAINT good")
+	w.query("ALTER TABLE " + w.points.Layout().Stored("points") + " DROP CONSTRAINT good")
 	_, err = w.admin().Redrive(
 		t.Context(), pipelineadmin.DeadLetterRequest{Filter: pipelineadmin.DeadLetterFilter{ReasonContains: "refused"}}, nil,
 	)

@@ -76,7 +76,7 @@ func newFixtureOn(tb testing.TB, broker *kafkatest.Broker, store, registry strin
 	require.NoError(tb, err)
 	tb.Cleanup(w.registry.Close)
 	require.NoError(tb, w.registry.Migrate(ctx))
-	w.points, err = clickhouse.Open(ctx, store)
+	w.points, err = chtest.Open(ctx, store)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = w.points.Close() })
 	require.NoError(tb, w.points.Migrate(ctx))

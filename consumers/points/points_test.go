@@ -204,7 +204,7 @@ func TestStoppingStoresAndCommitsWhatIsInFlight(t *testing.T) {
 func TestOnlyTheBadRecordBecomesADeadLetterAndTheWatermarkPasses(t *testing.T) {
 	kafkatest.EachKafka(t, func(t *testing.T, broker *kafkatest.Broker) {
 		w := newFixture(t, broker)
-		w.query("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+		w.query("ALTER TABLE " + w.points.Layout().Stored("points") + " ADD CONSTRAINT good CHECK value != 666")
 		s := w.numberSeries(uuid.New(), "m")
 		partition := pointblock.Partition(s.source, partitions)
 		foreign := []pointblock.Message{{Partition: partition, Key: []byte("k"), Value: []byte("not a point block")}}

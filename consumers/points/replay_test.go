@@ -150,7 +150,7 @@ func TestAReplayWritesAgainWhatTheStoreHasLost(t *testing.T) {
 	// The series of a deleted source are deleted later than their points.
 	before := regexp.MustCompile(`(?m)^.*`+s[0].source.String()+`.*\n`).ReplaceAllString(w.dump(), "")
 	for _, table := range []string{"points", "states", "latest", "series", "source_activity"} {
-		w.query("TRUNCATE TABLE " + table)
+		w.query("TRUNCATE TABLE " + w.points.Layout().Stored(table))
 	}
 	w.runReplays()
 	job := w.waitReplay(w.startReplay(pipelineadmin.ReplayRequest{FromStart: true}).ID)
@@ -186,7 +186,7 @@ func TestAReplayOfAPartStoresThatPartAlone(t *testing.T) {
 		w.waitSettled()
 		w.runReplays()
 		replayed := func(r pipelineadmin.ReplayRequest) string {
-			w.query("TRUNCATE TABLE points")
+			w.query("TRUNCATE TABLE " + w.points.Layout().Stored("points"))
 			job := w.waitReplay(w.startReplay(r).ID)
 			require.Equal(t, jobs.ReplayDone, job.State, "%v", job.Error)
 			return w.query(
@@ -250,7 +250,7 @@ func TestAReplayReportsWhatTheLogNoLongerContained(t *testing.T) {
 		part := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true})
 		all := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true, ToOffsets: map[int32]int64{partition: 3}})
 		broker.Trim(t, w.topic, partition, 4)
-		w.query("TRUNCATE TABLE points")
+		w.query("TRUNCATE TABLE " + w.points.Layout().Stored("points"))
 		w.runReplays()
 		job := w.waitReplay(part.ID)
 		require.Equal(t, jobs.ReplayDone, job.State, "%v", job.Error)
@@ -285,7 +285,7 @@ func TestAReplayOfATopicThatWasCreatedAgainFails(t *testing.T) {
 
 func TestAReplayLeavesOutWhatCannotBeStored(t *testing.T) {
 	w := newFixture(t, kafkatest.NewKFake(t))
-	w.query("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+	w.query("ALTER TABLE " + w.points.Layout().Stored("points") + " ADD CONSTRAINT good CHECK value != 666")
 	s := w.numberSeries(uuid.New(), "m")
 	partition := pointblock.Partition(s.source, partitions)
 	w.produce(

@@ -37,7 +37,7 @@ func newFixture(t *testing.T, store string) *fixture {
 	require.NoError(t, err)
 	t.Cleanup(w.registry.Close)
 	require.NoError(t, w.registry.Migrate(t.Context()))
-	w.points, err = clickhouse.Open(t.Context(), store)
+	w.points, err = chtest.Open(t.Context(), store)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = w.points.Close() })
 	require.NoError(t, w.points.Migrate(t.Context()))

@@ -23,9 +23,28 @@ const (
 	probeTimeout          = 2 * time.Second
 )
 
+// ClickHouseCluster is the name of the cluster of an embedded ClickHouse with shards.
+const ClickHouseCluster = "livegraph"
+
 // StartClickHouse starts ClickHouse: the chdb library behind an HTTP server. Its
 // address is http://default:password@127.0.0.1:port/livegraph.
 func StartClickHouse(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
+	return startClickHouse(ctx, o, Shards{})
+}
+
+// Shards are the shards of an imitated cluster within one process, for tests and trials.
+type Shards struct {
+	Count     int    // 0: one server
+	ZooKeeper string // host:port; empty: tables are not replicated
+}
+
+// StartClickHouseShards is like StartClickHouse, but the server is a cluster of shards. The cluster has the name
+// ClickHouseCluster. What is imitated is described in assets/clickhouse/shards.py.
+func StartClickHouseShards(ctx context.Context, o engine.Options, shards Shards) (*supervisor.Process, error) {
+	return startClickHouse(ctx, o, shards)
+}
+
+func startClickHouse(ctx context.Context, o engine.Options, shards Shards) (*supervisor.Process, error) {
 	s, err := engine.NewSetup(ctx, clickhouseName, Install, o)
 	if err != nil {
 		return nil, err
@@ -46,7 +65,11 @@ func StartClickHouse(ctx context.Context, o engine.Options) (*supervisor.Process
 			return u.String()
 		},
 		Command: func() (*exec.Cmd, error) {
-			cmd := s.PythonCommand(program, "--data", s.Dir, "--memory", strconv.FormatInt(s.Memory, 10))
+			arguments := []string{"--data", s.Dir, "--memory", strconv.FormatInt(s.Memory, 10)}
+			if shards.Count > 0 {
+				arguments = append(arguments, "--shards", strconv.Itoa(shards.Count), "--zookeeper", shards.ZooKeeper)
+			}
+			cmd := s.PythonCommand(program, arguments...)
 			cmd.Env = append(cmd.Env, passwordEnv+"="+s.Endpoint.Password)
 			return cmd, nil
 		},

@@ -43,7 +43,9 @@ type Addresses struct {
 	PostgresURL   string               // postgres://…
 	RedisURL      string               // redis://…
 	MilvusAddress string               // host:port
-	EmbedderURL   string               // http://:key@host:port/v1, of an OpenAI-compatible API
+	// ClickHouseCluster is the cluster of ClickHouse on whose shards the tables are; empty: one server.
+	ClickHouseCluster string
+	EmbedderURL       string // http://:key@host:port/v1, of an OpenAI-compatible API
 
 	// Capabilities are those of the started engines, and the configured ones of the others.
 	Capabilities config.Capabilities
@@ -54,10 +56,12 @@ type Options struct {
 	DataDir    string    // created if missing; used by one server at a time
 	Configured Addresses // engines that have an address here are not started
 
-	Embedder        *EmbedderSettings  // nil: the embedder is not started
-	KafkaSyncWrites bool               // fsync each batch of the embedded Kafka before it is acknowledged
-	Progress        func(engine.Event) // called from several goroutines, but not concurrently; may be nil
-	Logger          *slog.Logger
+	Embedder *EmbedderSettings // nil: the embedder is not started
+	// ClickHouseShards is the number of shards of the embedded ClickHouse; 0: it is one server.
+	ClickHouseShards int
+	KafkaSyncWrites  bool               // fsync each batch of the embedded Kafka before it is acknowledged
+	Progress         func(engine.Event) // called from several goroutines, but not concurrently; may be nil
+	Logger           *slog.Logger
 }
 
 // Engines are the engines of one data directory.
@@ -125,7 +129,7 @@ func (e *Engines) start(ctx context.Context, dir string, o Options) error {
 		})
 	}
 	group.Go(func() error {
-		wanted := e.processes(o.Configured)
+		wanted := e.processes(o)
 		if len(wanted) == 0 {
 			return nil
 		}
@@ -149,7 +153,8 @@ func (e *Engines) start(ctx context.Context, dir string, o Options) error {
 type startFunc func(ctx context.Context, o engine.Options) (*supervisor.Process, error)
 
 // processes returns the start function of each child-process engine without an address.
-func (e *Engines) processes(configured Addresses) map[string]func(context.Context, engine.Options) error {
+func (e *Engines) processes(options Options) map[string]func(context.Context, engine.Options) error {
+	configured := options.Configured
 	wanted := map[string]func(context.Context, engine.Options) error{}
 	add := func(name, address string, process **supervisor.Process, start startFunc) {
 		if address == "" {
@@ -159,7 +164,13 @@ func (e *Engines) processes(configured Addresses) map[string]func(context.Contex
 			}
 		}
 	}
-	add(clickhouseName, configured.ClickHouseURL, &e.clickhouse, StartClickHouse)
+	add(clickhouseName, configured.ClickHouseURL, &e.clickhouse,
+		func(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
+			return startClickHouse(ctx, o, Shards{Count: options.ClickHouseShards})
+		})
+	if configured.ClickHouseURL == "" && options.ClickHouseShards > 0 {
+		e.addresses.ClickHouseCluster = ClickHouseCluster
+	}
 	add(valkeyName, configured.RedisURL, &e.valkey, StartValkey)
 	add(milvusName, configured.MilvusAddress, &e.milvus, StartMilvus)
 	add(postgresName, configured.PostgresURL, &e.postgres,

@@ -49,8 +49,9 @@ type DB struct {
 	reads     driver.Conn // for queries, so that waiting queries do not delay inserts
 	bulk      driver.Conn // for inserts of points, see bulkConns
 	options   *ch.Options // for the connections of migrations
-	send      sendFunc    // sends rows over the protocol of the options
-	fetch     fetchFunc   // reads blocks of rows over the same protocol
+	layout    Layout
+	send      sendFunc  // sends rows over the protocol of the options
+	fetch     fetchFunc // reads blocks of rows over the same protocol
 	metrics   *Metrics
 	files     *tlsconfig.Client // see Verified; may be nil
 	tracer    tracing.Tracer
@@ -68,9 +69,14 @@ func WithMetrics(m *Metrics) Option { return func(db *DB) { db.metrics = m } }
 // the system.
 func WithTLS(files *tlsconfig.Client) Option { return func(db *DB) { db.files = files } }
 
+// WithCluster sets the name of the cluster of ClickHouse on whose shards the tables are. Empty: they are on
+// the server of the URL.
+func WithCluster(name string) Option { return func(db *DB) { db.layout.cluster = name } }
+
 // Open connects to the database of a URL and checks that it responds. The URL has the form
 // clickhouse://user:password@host:9000/database, with ?secure=true for TLS, or begins with
-// http:// or https:// for ClickHouse's HTTP interface. The caller must close the DB.
+// http:// or https:// for ClickHouse's HTTP interface. With several hosts, separated by commas, the others
+// are used while the first does not respond. The caller must close the DB.
 func Open(ctx context.Context, address string, opts ...Option) (*DB, error) {
 	db := &DB{}
 	for _, option := range opts {
@@ -83,6 +89,8 @@ func Open(ctx context.Context, address string, opts ...Option) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	db.layout.database = options.Auth.Database
+	db.layout.apply(options)
 	db.options, db.send, db.fetch = options, sendBatch, fetchRows
 	if options.Protocol == ch.HTTP {
 		db.send, db.fetch = sendBody, fetchBody

@@ -13,13 +13,14 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
+	"github.com/livegraph/livegraph/test/chtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func open(tb testing.TB) (*clickhouse.DB, string) {
 	tb.Helper()
 	address := testenv.ClickHouse(tb)
-	db, err := clickhouse.Open(context.Background(), address)
+	db, err := chtest.Open(context.Background(), address)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = db.Close() })
 	require.NoError(tb, db.Migrate(context.Background()))
@@ -31,7 +32,7 @@ func TestProcessesThatStartTogetherCanMigrate(t *testing.T) {
 	var group errgroup.Group
 	for range 3 {
 		group.Go(func() error {
-			db, err := clickhouse.Open(t.Context(), address)
+			db, err := chtest.Open(t.Context(), address)
 			if err != nil {
 				return err
 			}
@@ -40,7 +41,7 @@ func TestProcessesThatStartTogetherCanMigrate(t *testing.T) {
 		})
 	}
 	require.NoError(t, group.Wait())
-	db, err := clickhouse.Open(t.Context(), address)
+	db, err := chtest.Open(t.Context(), address)
 	require.NoError(t, err)
 	defer db.Close()
 	require.NoError(t, db.Migrate(t.Context()))
@@ -51,7 +52,7 @@ func TestTheURLIsNotShown(t *testing.T) {
 	for _, address := range []string{
 		"http://u:secret@%zz", "clickhouse://u:secret@127.0.0.1:1/x?dial_timeout=nonsense", "http://u:secret@127.0.0.1:1/x",
 	} {
-		_, err := clickhouse.Open(t.Context(), address)
+		_, err := chtest.Open(t.Context(), address)
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "secret")
 	}
@@ -248,6 +249,7 @@ func TestManySourcesAreDeletedTogether(t *testing.T) {
 }
 
 func TestOnlyErrorsOfTheDataArePermanent(t *testing.T) {
+	testenv.RequireOneServer(t)
 	db, address := open(t)
 	one := &clickhouse.PointColumns{
 		Series: native.RunsOf(1), TS: []int64{1}, Values: []float64{666}, Versions: native.RunsOf(1),

@@ -4,11 +4,11 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 
+	"github.com/livegraph/livegraph/internal/platform/clickhouseurl"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
@@ -17,9 +17,9 @@ import (
 // over TLS; nil: the roots of the system. HTTP is not compressed, because it is used for the
 // embedded engine on the same machine. The native protocol uses LZ4.
 func Driver(address string, files *tlsconfig.Client) (*ch.Options, error) {
-	u, err := url.Parse(address)
+	u, hosts, err := clickhouseurl.Parse(address)
 	if err != nil {
-		// The message of the parser may contain the URL, and with it the password.
+		// The message of the driver may contain the URL, and with it the password.
 		return nil, fault.New(fault.Invalid, "the ClickHouse URL cannot be read")
 	}
 	if u.Scheme == "https" { // the driver also requires the parameter
@@ -30,6 +30,9 @@ func Driver(address string, files *tlsconfig.Client) (*ch.Options, error) {
 	options, err := ch.ParseDSN(u.String())
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the ClickHouse URL cannot be read")
+	}
+	if len(hosts) > 1 {
+		options.Addr = hosts // in the order in which they are tried
 	}
 	options.Protocol, options.Compression = ch.Native, &ch.Compression{Method: ch.CompressionLZ4}
 	if strings.HasPrefix(u.Scheme, "http") {

@@ -103,8 +103,12 @@ type Part struct {
 	Rows        int64
 }
 
-// Parts lists the parts of the tables of points whose partitions end at a time or before.
+// Parts lists the parts of the tables of points whose partitions end at a time or before. It lists none on a
+// cluster, because a statement cannot drop the part of one shard: Expire deletes its rows.
 func (db *DB) Parts(ctx context.Context, untilUS int64) ([]Part, error) {
+	if db.layout.cluster != "" {
+		return nil, nil
+	}
 	names := make([]string, 0, 4)
 	for _, t := range timedTables() {
 		names = append(names, "'"+t.name+"'")
@@ -173,7 +177,8 @@ func (db *DB) Reclaim(
 				continue
 			}
 			sync := ch.Context(ctx, ch.WithSettings(ch.Settings{"mutations_sync": 2}))
-			if err := db.conn.Exec(sync, "ALTER TABLE "+table.name+" APPLY DELETED MASK IN PARTITION ID '"+id+"'"); err != nil {
+			statement := "ALTER TABLE " + db.layout.Stored(table.name) + " APPLY DELETED MASK IN PARTITION ID '" + id + "'"
+			if err := db.conn.Exec(sync, statement); err != nil {
 				return rewritten, fmt.Errorf("taking deleted rows out of %s: %w", table.name, err)
 			}
 			rewritten++
@@ -189,8 +194,9 @@ func (db *DB) Reclaim(
 // deleted, with how many rows are stored there, marked or not.
 func (db *DB) markedPartitions(ctx context.Context, table string) (map[string]int64, error) {
 	rows, err := db.conn.Query(ctx, `
-		SELECT partition_id, toInt64(sum(rows)) FROM system.parts
-		WHERE database = currentDatabase() AND active AND table = '`+table+`' AND match(partition_id, '^[0-9a-z]+$')
+		SELECT partition_id, toInt64(sum(rows)) FROM `+db.layout.System("parts")+`
+		WHERE database = `+db.layout.Database()+` AND active AND table = '`+db.layout.StoredName(table)+`'
+			AND match(partition_id, '^[0-9a-z]+$')
 		GROUP BY partition_id HAVING max(has_lightweight_delete) = 1`)
 	if err != nil {
 		return nil, fmt.Errorf("listing the partitions of %s: %w", table, err)

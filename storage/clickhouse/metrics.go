@@ -270,14 +270,16 @@ func (db *DB) measureStorage(ctx context.Context) {
 	m, maxParts := db.metrics, uint64(0)
 	err := db.eachRow(ctx, `
 		SELECT table, toUInt64(sum(n)), toUInt64(sum(bytes)), toUInt64(max(n)) FROM (
-			SELECT table, partition, count() AS n, sum(bytes_on_disk) AS bytes FROM system.parts
-			WHERE active AND database = currentDatabase() GROUP BY table, partition) GROUP BY table`,
+			SELECT table, partition, count() AS n, sum(bytes_on_disk) AS bytes FROM `+db.layout.System("parts")+`
+			WHERE active AND database = `+db.layout.Database()+` GROUP BY table, partition`+db.layout.PerServer()+`)
+			GROUP BY table`,
 		func(rows driver.Rows) error {
 			var (
 				table                        string
 				parts, bytes, partitionParts uint64
 			)
-			if err := rows.Scan(&table, &parts, &bytes, &partitionParts); err != nil || !tables[table] {
+			err := rows.Scan(&table, &parts, &bytes, &partitionParts)
+			if table = db.layout.TableOf(table); err != nil || !tables[table] {
 				return err
 			}
 			m.parts.WithLabelValues(table).Set(float64(parts))
@@ -290,8 +292,8 @@ func (db *DB) measureStorage(ctx context.Context) {
 	}
 	_ = db.eachRow(
 		ctx,
-		`SELECT toUInt64(free_space), toUInt64(total_space) FROM system.disks WHERE total_space > 0 ORDER BY free_space
-			LIMIT 1`,
+		`SELECT toUInt64(free_space), toUInt64(total_space) FROM `+db.layout.System("disks")+`
+			WHERE total_space > 0 ORDER BY free_space LIMIT 1`,
 		func(rows driver.Rows) error {
 			var free, total uint64
 			if err := rows.Scan(&free, &total); err != nil {

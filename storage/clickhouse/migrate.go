@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"io/fs"
 
@@ -23,22 +24,46 @@ func (db *DB) MigrateTo(ctx context.Context, version int64) error {
 	options.MaxOpenConns, options.MaxIdleConns, options.ConnMaxLifetime = 0, 0, 0 // those of database/sql apply
 	conns := ch.OpenDB(&options)
 	defer func() { _ = conns.Close() }()
-	files, err := fs.Sub(schemas.ClickHouse, "clickhouse")
+	provider, err := db.migrations(ctx, conns)
 	if err != nil {
-		return fmt.Errorf("reading ClickHouse migrations: %w", err)
-	}
-	provider, err := goose.NewProvider(goose.DialectClickHouse, conns, files, goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return fmt.Errorf("reading ClickHouse migrations: %w", err)
+		return err
 	}
 	return migration.Run(ctx, "ClickHouse", provider, version)
+}
+
+// migrations returns the migrations for the layout of the database.
+func (db *DB) migrations(ctx context.Context, conns *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(schemas.ClickHouse, "clickhouse")
+	if err != nil {
+		return nil, fmt.Errorf("reading ClickHouse migrations: %w", err)
+	}
+	schema, err := db.clusterSchema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dialect, options := goose.DialectClickHouse, []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
+	if schema != nil {
+		if files, err = schema.files(files); err != nil {
+			return nil, err
+		}
+		store, err := newVersionStore(schema)
+		if err != nil {
+			return nil, err
+		}
+		dialect, options = goose.DialectCustom, append(options, goose.WithStore(store))
+	}
+	provider, err := goose.NewProvider(dialect, conns, files, options...)
+	if err != nil {
+		return nil, fmt.Errorf("reading ClickHouse migrations: %w", err)
+	}
+	return provider, nil
 }
 
 // SchemaVersion returns the last migration that was applied to the database. It returns an
 // error if this version of Livegraph does not know the migration.
 func (db *DB) SchemaVersion(ctx context.Context) (version int64, err error) {
 	if err := db.conn.QueryRow(
-		ctx, `SELECT max(version_id) FROM goose_db_version WHERE is_applied = 1`,
+		ctx, "SELECT max(version_id) FROM "+VersionTable+" WHERE is_applied = 1",
 	).Scan(&version); err != nil {
 		return 0, fmt.Errorf("reading the version of ClickHouse's schema: %w", classifyError(ctx, err))
 	}

@@ -59,7 +59,8 @@ func markOf(table, condition string) string {
 func (db *DB) mutate(ctx context.Context, table, condition string) error {
 	mark := markOf(table, condition)
 	queued := ch.Context(ctx, ch.WithSettings(ch.Settings{"lightweight_deletes_sync": 0}))
-	if err := db.conn.Exec(queued, "DELETE FROM "+table+" WHERE ("+condition+") AND '"+mark+"' != ''"); err != nil {
+	statement := "DELETE FROM " + db.layout.Stored(table) + " WHERE (" + condition + ") AND '" + mark + "' != ''"
+	if err := db.conn.Exec(queued, statement); err != nil {
 		return fmt.Errorf("deleting from %s: %w", table, err)
 	}
 	_, err := db.awaitMutations(ctx, table, mark)
@@ -86,9 +87,9 @@ func (db *DB) awaitMutations(ctx context.Context, table, mark string) (waited bo
 // unfinished returns the number of unfinished mutations with a mark, and the reason of the
 // last failed attempt of one of them, empty if there is none.
 func (db *DB) unfinished(ctx context.Context, table, mark string) (count uint64, problem string, err error) {
-	err = db.conn.QueryRow(ctx, `SELECT count(), anyLast(latest_fail_reason) FROM system.mutations
-		WHERE database = currentDatabase() AND table = '`+
-		table+`' AND NOT is_done AND position(command, '`+mark+`') > 0`).Scan(&count, &problem)
+	err = db.conn.QueryRow(ctx, `SELECT count(), anyLast(latest_fail_reason) FROM `+db.layout.systemOfAll("mutations")+`
+		WHERE database = `+db.layout.Database()+` AND table = '`+
+		db.layout.StoredName(table)+`' AND NOT is_done AND position(command, '`+mark+`') > 0`).Scan(&count, &problem)
 	if err != nil {
 		return 0, "", fmt.Errorf("looking at the deletions from %s: %w", table, err)
 	}

@@ -15,6 +15,7 @@ import (
 // TestADeletionThatTakesTooLongIsNotQueuedAgain stops the store's mutations. Further calls for
 // the same deletion wait for the queued one, also after a restart.
 func TestADeletionThatTakesTooLongIsNotQueuedAgain(t *testing.T) {
+	testenv.RequireOneServer(t)
 	r := newRollupFixture(t, 1)
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), every(second, t0, t0+minute, id(0))...)))
 	unfinished := func() string {

@@ -16,13 +16,14 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
+	"github.com/livegraph/livegraph/test/chtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // Both ways of reading blocks return the same rows, also of a result of several blocks.
 func TestBothWaysOfReadingReturnTheSameRows(t *testing.T) {
 	bodies, address := open(t)
-	rows, err := clickhouse.Open(t.Context(), address)
+	rows, err := chtest.Open(t.Context(), address)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = rows.Close() })
 	rows.ReadRows()

@@ -34,7 +34,11 @@ type rollupFixture struct {
 // newRollupFixture creates a fixture with a number of series. Their ids are far apart.
 func newRollupFixture(t *testing.T, series int) *rollupFixture {
 	t.Helper()
-	s := chtest.New(t)
+	return fillRollupFixture(t, chtest.New(t), series)
+}
+
+func fillRollupFixture(t *testing.T, s *store, series int) *rollupFixture {
+	t.Helper()
 	r := &rollupFixture{store: s, t: t, workspace: uuid.New(), source: uuid.New()}
 	r.reopen()
 	for i := range series {
@@ -57,7 +61,7 @@ func ids(n int) (all []uint64) {
 func (r *rollupFixture) reopen() {
 	r.t.Helper()
 	r.registry = prometheus.NewRegistry()
-	db, err := clickhouse.Open(r.t.Context(), r.URL.String(), clickhouse.WithMetrics(clickhouse.NewMetrics(r.registry)))
+	db, err := r.Open(r.t.Context(), clickhouse.WithMetrics(clickhouse.NewMetrics(r.registry)))
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { _ = db.Close() })
 	r.DB, r.Reader = db, timeseries.New(db)
@@ -261,7 +265,7 @@ func TestSeriesAreCountedByRollups(t *testing.T) {
 	require.Equal(t, late, settled)
 
 	// Hours with valid rollups are not read from points.
-	testenv.QueryClickHouse(t, r.URL.String(), "TRUNCATE TABLE points")
+	testenv.QueryClickHouse(t, r.URL.String(), "TRUNCATE TABLE "+r.Layout().Stored("points"))
 	counted, err := r.SeriesStats(t.Context(), ids(1), nil, nil, nil)
 	require.NoError(t, err)
 	require.Positive(t, counted[id(0)].Count, "the hours are counted by their rollups")

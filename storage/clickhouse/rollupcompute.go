@@ -35,7 +35,7 @@ func (r *passRun) compute(ctx context.Context, w window) (err error) {
 	where := w.condition()
 	if w.removal {
 		for table, unit := range map[string]string{TableMinutes: "Minute", TableHours: "Hour"} {
-			if err := r.write(ctx, table, emptyRows(table, unit, where)); err != nil {
+			if err := r.write(ctx, table, emptyRows(r.db.layout, table, unit, where)); err != nil {
 				return err
 			}
 		}
@@ -45,7 +45,7 @@ func (r *passRun) compute(ctx context.Context, w window) (err error) {
 		how = &r.markedHours
 	}
 	for {
-		err = r.write(ctx, TableMinutes, minutesOf(where, *how))
+		err = r.write(ctx, TableMinutes, minutesOf(r.db.layout, where, *how))
 		if !isDisordered(err) && (*how > readOrdered || !hasCode(err, codeMemoryLimit)) {
 			break
 		}
@@ -58,7 +58,7 @@ func (r *passRun) compute(ctx context.Context, w window) (err error) {
 	if err := r.countWritten(ctx, where); err != nil {
 		return err
 	}
-	return r.write(ctx, TableHours, hoursOf(where, r.version))
+	return r.write(ctx, TableHours, hoursOf(r.db.layout, where, r.version))
 }
 
 // pointReading is how the points of minutes are read.
@@ -72,7 +72,7 @@ const (
 
 // minutesOf returns the query for the minutes of points. Unless they are sorted, it fails with
 // codeThrown if the times of a minute do not rise.
-func minutesOf(where string, how pointReading) string {
+func minutesOf(l Layout, where string, how pointReading) string {
 	const values, times = "groupArray(value)", "groupArray(toUnixTimestamp64Micro(ts))"
 	arrays := values + " AS values_, " + times + " AS times_, " +
 		"throwIf(arrayCount(step_ -> step_ <= 0, arrayDifference(times_)) > 1) AS checked_"
@@ -80,9 +80,10 @@ func minutesOf(where string, how pointReading) string {
 		arrays = "arraySort((value_, time_) -> time_, " + values + ", " + times + ") AS values_, " +
 			"arraySort(" + times + ") AS times_, 0 AS checked_"
 	}
-	points := "points FINAL PREWHERE " + where
+	table := l.ShardTable(TablePoints)
+	points := table + " FINAL PREWHERE " + where
 	if how == readOrdered {
-		points = "(SELECT series, ts, value FROM points PREWHERE " + where + " ORDER BY series, ts)"
+		points = "(SELECT series, ts, value FROM " + table + " PREWHERE " + where + " ORDER BY series, ts)"
 	}
 	return minuteRows(arrays + " FROM " + points)
 }
@@ -105,7 +106,7 @@ func minuteRows(arrays string) string {
 // hoursOf returns the query for the hours of minutes that were written with a version. The increase of
 // an hour is the sum of those of its minutes and of the steps between them. The spreads are merged as
 // by Chan, Golub and LeVeque.
-func hoursOf(where string, version uint64) string {
+func hoursOf(l Layout, where string, version uint64) string {
 	return fmt.Sprintf(`
 		SELECT series, bucket, toUInt32(arraySum(points_)), arraySum(totals_) AS total_, lowest_, highest_,
 			firsts_[1], lasts_[-1],
@@ -121,15 +122,19 @@ func hoursOf(where string, version uint64) string {
 				arraySort((first_, time_) -> time_, groupArray(first), groupArray(ts)) AS firsts_,
 				arraySort((last_, time_) -> time_, groupArray(last), groupArray(ts)) AS lasts_,
 				sum(increase) AS increase_, sum(spread) AS spread_
-			FROM rollup_1m PREWHERE %s WHERE version = %d GROUP BY series, bucket)`, startOf("Hour"), where, version)
+			FROM %s PREWHERE %s WHERE version = %d GROUP BY series, bucket)`,
+		startOf("Hour"), l.ShardTable(TableMinutes), where, version)
 }
+
+// zeroColumns are the columns of a row without points, between its time and its version.
+const zeroColumns = "0 AS c1, 0 AS c2, 0 AS c3, 0 AS c4, 0 AS c5, 0 AS c6, 0 AS c7, 0 AS c8, 0 AS c9, 0 AS c10"
 
 // emptyRows returns the query for rows without points in place of the rows of a table in whose minute
 // or hour there are no points.
-func emptyRows(table, unit, where string) string {
-	return `SELECT series, ts, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, %d FROM ` + table + ` FINAL PREWHERE ` + where +
+func emptyRows(l Layout, table, unit, where string) string {
+	return `SELECT series, ts, ` + zeroColumns + `, %d FROM ` + l.ShardTable(table) + ` FINAL PREWHERE ` + where +
 		` WHERE points > 0 AND (series, ts) NOT IN (
-			SELECT series, ` + startOf(unit) + ` FROM points WHERE ` + where + `)`
+			SELECT series, ` + startOf(unit) + ` FROM ` + l.ShardTable(TablePoints) + ` WHERE ` + where + `)`
 }
 
 // startOf returns the expression for the start of the minute or hour of a time. Times are in
@@ -161,7 +166,7 @@ func (r *passRun) write(ctx context.Context, table, query string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, RollUpLimit+statementGrace)
 	defer cancel()
 	r.version++
-	statement := "INSERT INTO " + table + " " + rollupColumns + fmt.Sprintf(query, r.version)
+	statement := "INSERT INTO " + table + " " + rollupColumns + r.db.layout.OnShards(fmt.Sprintf(query, r.version))
 	if err := r.db.conn.Exec(ch.Context(ctx, ch.WithSettings(r.settings())), statement); err != nil {
 		return fmt.Errorf("writing to %s: %w", table, err)
 	}

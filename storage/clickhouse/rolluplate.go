@@ -22,8 +22,9 @@ func (r *passRun) computeMarked(ctx context.Context, upTo uint64, horizon int64)
 	if err := r.computeMarkedLong(ctx, upTo, horizon); err != nil {
 		return err
 	}
+	marks := r.db.layout.Stored("rollup_marks")
 	for _, epoch := range epochs {
-		if err := r.db.conn.Exec(ctx, fmt.Sprintf("ALTER TABLE rollup_marks DROP PARTITION %d", epoch)); err != nil {
+		if err := r.db.conn.Exec(ctx, fmt.Sprintf("ALTER TABLE %s DROP PARTITION %d", marks, epoch)); err != nil {
 			return fmt.Errorf("dropping marks of rollups: %w", err)
 		}
 	}

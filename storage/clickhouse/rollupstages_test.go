@@ -17,6 +17,7 @@ import (
 
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
+	"github.com/livegraph/livegraph/test/chtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -56,7 +57,7 @@ func (r *rollupFixture) openThroughProxy(table string, before, after func() erro
 	r.t.Cleanup(proxy.Close)
 	address := *r.URL
 	address.Host = strings.TrimPrefix(proxy.URL, "http://")
-	db, err := clickhouse.Open(r.t.Context(), address.String())
+	db, err := chtest.Open(r.t.Context(), address.String())
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { _ = db.Close() })
 	return db

@@ -38,7 +38,8 @@ func (r *passRun) unmatched(ctx context.Context, w window) (window, bool, error)
 	defer cancel()
 	var ids []uint64
 	rest := window{from: w.to, to: w.from, marked: w.marked}
-	err = r.db.eachRow(ch.Context(ctx, ch.WithSettings(r.settings())), unmatchedHours(w.condition(), maxLateSeries+1),
+	statement := unmatchedHours(r.db.layout, w.condition(), maxLateSeries+1)
+	err = r.db.eachRow(ch.Context(ctx, ch.WithSettings(r.settings())), statement,
 		func(rows driver.Rows) error {
 			var (
 				id       uint64
@@ -71,22 +72,24 @@ func (r *passRun) unmatched(ctx context.Context, w window) (window, bool, error)
 // The rollups of an hour match if the row of the hour and the sum of its minutes have as many points as
 // are stored, and the row has the fingerprint of the stored points. Points with several rows never match,
 // and neither do the hours that passes compute, which have no fingerprint.
-func unmatchedHours(where string, limit int) string {
+func unmatchedHours(l Layout, where string, limit int) string {
 	hour := "toUnixTimestamp64Micro(" + startOf("Hour") + ") AS hour"
-	return fmt.Sprintf(`
+	query := fmt.Sprintf(`
 		SELECT series, min(hour), max(hour), max(minutes_ + hours_ > 0) FROM (
 			SELECT series, hour, sum(points_) AS stored_, sum(in_minutes_) AS minutes_, sum(in_hour_) AS hours_
 			FROM (
-				SELECT series, %[1]s, count() AS points_, 0 AS in_minutes_, 0 AS in_hour_, %[4]s AS print_,
+				SELECT series, %[1]s, count() AS points_, 0 AS in_minutes_, 0 AS in_hour_, %[3]s AS print_,
 					toUInt64(0) AS hour_print_
-				FROM points PREWHERE %[2]s GROUP BY series, hour
+				FROM %[4]s PREWHERE %[2]s GROUP BY series, hour
 				UNION ALL
-				SELECT series, %[1]s, 0, sum(points), 0, 0, 0 FROM rollup_1m FINAL PREWHERE %[2]s GROUP BY series, hour
+				SELECT series, %[1]s, 0, sum(points), 0, 0, 0 FROM %[5]s FINAL PREWHERE %[2]s GROUP BY series, hour
 				UNION ALL
-				SELECT series, %[1]s, 0, 0, points, 0, fingerprint FROM rollup_1h FINAL PREWHERE %[2]s
+				SELECT series, %[1]s, 0, 0, points, 0, fingerprint FROM %[6]s FINAL PREWHERE %[2]s
 			)
 			GROUP BY series, hour
 			HAVING stored_ != minutes_ OR stored_ != hours_ OR sum(print_) != sum(hour_print_)
 		)
-		GROUP BY series ORDER BY series LIMIT %[3]d`, hour, where, limit, fingerprintSum)
+		GROUP BY series`, hour, where, fingerprintSum, l.ShardTable(TablePoints), l.ShardTable(TableMinutes),
+		l.ShardTable(TableHours))
+	return l.OnShards(query) + fmt.Sprintf(" ORDER BY series LIMIT %d", limit)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/app/load"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/test/chtest"
 )
 
 // direct is the baseline: it inserts the same sorted points into a table with the same definition in
@@ -52,7 +53,7 @@ func (t *target) newDirect(f *load.Fleet) *direct {
 	address, err := url.Parse(t.RunFile().ClickHouseURL)
 	require.NoError(t.b, err)
 	address.Path = "/" + database
-	db, err := clickhouse.Open(t.b.Context(), address.String())
+	db, err := chtest.Open(t.b.Context(), address.String())
 	require.NoError(t.b, err)
 	t.b.Cleanup(func() { _ = db.Close() })
 	require.NoError(t.b, db.Migrate(t.b.Context()))

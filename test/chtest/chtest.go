@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/test/testenv"
@@ -22,14 +23,15 @@ const T0 = 1_772_323_200_000_000
 type Store struct {
 	*clickhouse.DB
 	*timeseries.Reader
-	URL *url.URL
+	URL     *url.URL
+	Cluster string // empty: one server
 }
 
 // Migrated returns the URL of an empty database with all migrations.
 func Migrated(tb testing.TB) string {
 	tb.Helper()
 	return testenv.MigratedClickHouse(tb, func(ctx context.Context, address string) error {
-		db, err := clickhouse.Open(ctx, address)
+		db, err := Open(ctx, address)
 		if err != nil {
 			return err
 		}
@@ -38,15 +40,48 @@ func Migrated(tb testing.TB) string {
 	})
 }
 
+// Open opens a database of testenv, on the cluster if the tests run on one.
+func Open(ctx context.Context, address string, options ...clickhouse.Option) (*clickhouse.DB, error) {
+	return clickhouse.Open(ctx, address, append(options, clickhouse.WithCluster(testenv.ClickHouseCluster()))...)
+}
+
 // New creates an empty Store.
 func New(tb testing.TB) *Store {
 	tb.Helper()
-	address, err := url.Parse(Migrated(tb))
+	return newStore(tb, Migrated(tb), testenv.ClickHouseCluster())
+}
+
+// NewOnShards creates an empty Store on a cluster of two shards.
+func NewOnShards(tb testing.TB) *Store {
+	tb.Helper()
+	s := newStore(tb, testenv.ClickHouseShards(tb), embedded.ClickHouseCluster)
+	require.NoError(tb, s.Migrate(context.Background()))
+	return s
+}
+
+func newStore(tb testing.TB, address, cluster string) *Store {
+	tb.Helper()
+	u, err := url.Parse(address)
 	require.NoError(tb, err)
-	db, err := clickhouse.Open(context.Background(), address.String())
+	s := &Store{URL: u, Cluster: cluster}
+	s.DB, err = s.Open(context.Background())
 	require.NoError(tb, err)
-	tb.Cleanup(func() { _ = db.Close() })
-	return &Store{DB: db, Reader: timeseries.New(db), URL: address}
+	s.Reader = timeseries.New(s.DB)
+	tb.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// Open opens the database of the Store again.
+func (s *Store) Open(ctx context.Context, options ...clickhouse.Option) (*clickhouse.DB, error) {
+	return clickhouse.Open(ctx, s.URL.String(), append(options, clickhouse.WithCluster(s.Cluster))...)
+}
+
+// Ask runs a query in the database of a shard, from 1 on, and returns its result.
+func (s *Store) Ask(tb testing.TB, shard int, query string) string {
+	tb.Helper()
+	u := *s.URL
+	u.Path += fmt.Sprintf("__s%d", shard)
+	return testenv.QueryClickHouse(tb, u.String(), query)
 }
 
 // Exec runs a statement in the database.

@@ -37,7 +37,7 @@ func (a *Audit) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	var err error
 	a.ClickHouseURL = chtest.Migrated(t)
-	a.Records, err = clickhouse.Open(t.Context(), a.ClickHouseURL)
+	a.Records, err = chtest.Open(t.Context(), a.ClickHouseURL)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = a.Records.Close() })
 	if a.MaxSpoolBytes == 0 {

@@ -56,7 +56,7 @@ func (d *pipelineTest) deadLetters(t *testing.T, query string) (list []deadLette
 // count dead letters. It returns the id of the source.
 func (d *pipelineTest) createDeadLetters(t *testing.T, count int) (source string) {
 	t.Helper()
-	testenv.QueryClickHouse(t, d.pipeline.ClickHouseURL, "ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+	d.alterPoints(t, "ADD CONSTRAINT good CHECK value != 666")
 	made := decode[struct{ ID string }](
 		t, d.Server.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/sources", Body: `{"name":"pump"}`}),
 		201,
@@ -77,10 +77,16 @@ func (d *pipelineTest) createDeadLetters(t *testing.T, count int) (source string
 	return made.ID
 }
 
+func (d *pipelineTest) alterPoints(t *testing.T, change string) {
+	t.Helper()
+	table := d.pipeline.Points.Layout().Stored("points")
+	testenv.QueryClickHouse(t, d.pipeline.ClickHouseURL, "ALTER TABLE "+table+" "+change)
+}
+
 // acceptValue makes ClickHouse accept the value again.
 func (d *pipelineTest) acceptValue(t *testing.T) {
 	t.Helper()
-	testenv.QueryClickHouse(t, d.pipeline.ClickHouseURL, "ALTER TABLE points DROP CONSTRAINT good")
+	d.alterPoints(t, "DROP CONSTRAINT good")
 }
 
 // countPoints returns the number of points that a query of the source returns.

@@ -48,7 +48,7 @@ type LiveData struct {
 func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	if l.Points == nil {
-		store, err := clickhouse.Open(t.Context(), chtest.Migrated(t))
+		store, err := chtest.Open(t.Context(), chtest.Migrated(t))
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = store.Close() })
 		l.Points = store

@@ -35,7 +35,7 @@ func (d *Pipeline) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	var err error
 	d.ClickHouseURL = chtest.Migrated(t)
-	d.Points, err = clickhouse.Open(t.Context(), d.ClickHouseURL)
+	d.Points, err = chtest.Open(t.Context(), d.ClickHouseURL)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Points.Close() })
 	const group = "desk-points"

@@ -81,7 +81,7 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	}
 	if !g.WithoutIndexes {
 		if g.Points == nil {
-			g.Points, err = clickhouse.Open(t.Context(), chtest.Migrated(t))
+			g.Points, err = chtest.Open(t.Context(), chtest.Migrated(t))
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = g.Points.Close() })
 		}

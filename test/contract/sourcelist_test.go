@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/test/chtest"
 	"github.com/livegraph/livegraph/test/contract"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -179,7 +179,7 @@ func TestBadParametersOfTheSourceListNameTheParameter(t *testing.T) {
 func TestSourcesAreListedWhileTheStoreOfPointsIsDown(t *testing.T) {
 	t.Parallel()
 	server := testenv.StoppableClickHouse(t)
-	points, err := clickhouse.Open(t.Context(), server.Address())
+	points, err := chtest.Open(t.Context(), server.Address())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = points.Close() })
 	require.NoError(t, points.Migrate(t.Context()))

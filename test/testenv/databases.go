@@ -49,7 +49,11 @@ func QueryClickHouse(t testing.TB, address, statement string) string {
 	if err != nil {
 		t.Fatalf("testenv: clickhouse: %v", err)
 	}
-	u.RawQuery = url.Values{"database": {strings.TrimPrefix(u.Path, "/")}}.Encode()
+	parameters := url.Values{"database": {strings.TrimPrefix(u.Path, "/")}}
+	if ClickHouseCluster() != "" {
+		parameters.Set("distributed_product_mode", "local") // as in the product
+	}
+	u.RawQuery = parameters.Encode()
 	u.Path = "/"
 	return strings.TrimSpace(postClickHouse(context.Background(), t, u.String(), statement))
 }

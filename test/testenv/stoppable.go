@@ -13,7 +13,7 @@ import (
 // it. It keeps its address and data.
 func StoppableClickHouse(t testing.TB) *supervisor.Process {
 	t.Helper()
-	return stoppable(t, "clickhouse", embedded.StartClickHouse)
+	return stoppable(t, "clickhouse", startClickHouse)
 }
 
 // StoppablePostgres is StoppableClickHouse for Postgres.

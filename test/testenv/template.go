@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -79,7 +80,7 @@ func MigratedClickHouse(t testing.TB, migrate Migrate) string {
 		t.Fatalf("testenv: clickhouse: %v", err)
 	}
 	for _, statement := range statements {
-		execClickHouse(t, address, strings.ReplaceAll(statement, clickhouseTemplate+".", strings.TrimPrefix(u.Path, "/")+"."))
+		execClickHouse(t, address, strings.ReplaceAll(statement, copyName, strings.TrimPrefix(u.Path, "/")))
 	}
 	return address
 }
@@ -99,18 +100,51 @@ func templateStatements(t testing.TB, migrate Migrate) []string {
 	if err := migrate(ctx, address); err != nil {
 		t.Fatalf("testenv: migrating the template: %v", err)
 	}
+	if ClickHouseCluster() != "" {
+		clickhouseTables.statements = clusterStatements(t, address)
+		return clickhouseTables.statements
+	}
 	// Views last, because they need the tables.
-	rows := QueryClickHouse(t, address, `SELECT name, create_table_query FROM system.tables
-		WHERE database = currentDatabase() ORDER BY engine LIKE '%View', name FORMAT JSONCompactEachRow`)
+	statements := createStatements(t, address, `database = currentDatabase() ORDER BY engine LIKE '%View', name`)
+	for i, statement := range statements {
+		statements[i] = strings.ReplaceAll(statement, clickhouseTemplate+".", copyName+".")
+	}
+	versions := "INSERT INTO " + copyName + ".goose_db_version SELECT * FROM " + clickhouseTemplate + ".goose_db_version"
+	clickhouseTables.statements = slices.Concat(statements, []string{versions})
+	return clickhouseTables.statements
+}
+
+// copyName is the name of the copy of the template in statements.
+const copyName = "{copy}"
+
+// clusterStatements returns the statements for a cluster: for the databases of the shards, whose names begin
+// with that of the database, then for the database.
+func clusterStatements(t testing.TB, address string) (statements []string) {
+	ofShards := "startsWith(%s, '" + clickhouseTemplate + "__s')"
+	databases := QueryClickHouse(t, address, "SELECT name FROM system.databases WHERE "+fmt.Sprintf(ofShards, "name"))
+	for name := range strings.Lines(databases) {
+		statements = append(statements, "CREATE DATABASE "+strings.TrimSpace(name))
+	}
+	statements = append(statements, createStatements(t, address, fmt.Sprintf(ofShards, "database")+` OR
+		database = currentDatabase() ORDER BY database = currentDatabase(), engine = 'Distributed', name`)...)
+	for i, statement := range statements {
+		statements[i] = strings.ReplaceAll(statement, clickhouseTemplate, copyName)
+	}
+	const versions = "__s1.goose_db_version_local"
+	return append(statements, "INSERT INTO "+copyName+versions+" SELECT * FROM "+clickhouseTemplate+versions)
+}
+
+// createStatements returns the statements that create the tables that a condition selects.
+func createStatements(t testing.TB, address, where string) (statements []string) {
+	rows := QueryClickHouse(
+		t, address, "SELECT name, create_table_query FROM system.tables WHERE "+where+" FORMAT JSONCompactEachRow",
+	)
 	for line := range strings.Lines(rows) {
 		var table [2]string
 		if err := json.Unmarshal([]byte(line), &table); err != nil {
 			t.Fatalf("testenv: clickhouse: %v: %s", err, line)
 		}
-		clickhouseTables.statements = append(clickhouseTables.statements, table[1])
+		statements = append(statements, table[1])
 	}
-	// The quotes keep the second name.
-	clickhouseTables.statements = append(clickhouseTables.statements,
-		"INSERT INTO "+clickhouseTemplate+".goose_db_version SELECT * FROM `"+clickhouseTemplate+"`.goose_db_version")
-	return clickhouseTables.statements
+	return statements
 }

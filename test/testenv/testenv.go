@@ -174,7 +174,8 @@ const (
 
 var (
 	postgresServer = starter(postgresName, startPostgres)
-	clickhouse     = starter("clickhouse", embedded.StartClickHouse)
+	clickhouse     = starter("clickhouse", startClickHouse)
+	clickhouseTwo  = starter("clickhouse-shards", startTwoShards)
 	valkey         = starter("valkey", embedded.StartValkey)
 	embedder       = starter(embedderName, startEmbedder)
 )
@@ -225,11 +226,7 @@ func postgresSuperuser() (string, error) {
 // ClickHouse returns the URL of an empty database, http://user:password@host:port/database.
 func ClickHouse(t testing.TB) string {
 	t.Helper()
-	server := started(t, clickhouse)
-	name := fmt.Sprintf("test_%d", serial.Add(1))
-	execClickHouse(t, server.Address(), `CREATE DATABASE `+name)
-	t.Cleanup(func() { execClickHouse(t, server.Address(), `DROP DATABASE `+name) })
-	return withPath(t, server.Address(), name)
+	return clickhouseDatabase(t, started(t, clickhouse))
 }
 
 // Redis returns the URL of an empty database.

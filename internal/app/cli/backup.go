@@ -179,10 +179,11 @@ func (c *RestoreCmd) startEmpty(ctx context.Context, out *output.Writer) (*embed
 	configured := embedded.Addresses{
 		KafkaBrokers: c.Kafka.Brokers, KafkaSecurity: c.Kafka.KafkaSecurity,
 		ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
-		RedisURL: notStarted, MilvusAddress: notStarted,
+		RedisURL: notStarted, MilvusAddress: notStarted, ClickHouseCluster: c.ClickHouse.Cluster,
 	}
 	engines, err := embedded.Start(ctx, embedded.Options{
 		DataDir: c.DataDir, Configured: configured, KafkaSyncWrites: true, Progress: progress, Logger: slog.Default(),
+		ClickHouseShards: c.ClickHouse.EmbeddedShards,
 	})
 	if err != nil {
 		return nil, err
@@ -191,6 +192,7 @@ func (c *RestoreCmd) startEmpty(ctx context.Context, out *output.Writer) (*embed
 	c.Kafka.Brokers, c.Kafka.KafkaSecurity = addresses.KafkaBrokers, addresses.KafkaSecurity
 	c.Capabilities = addresses.Capabilities
 	c.ClickHouse.URL, c.Postgres.URL = config.Secret(addresses.ClickHouseURL), config.Secret(addresses.PostgresURL)
+	c.ClickHouse.Cluster = addresses.ClickHouseCluster
 	return engines, nil
 }
 

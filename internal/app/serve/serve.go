@@ -180,12 +180,12 @@ func (c *Options) startEngines(
 		Configured: embedded.Addresses{
 			KafkaBrokers: c.Kafka.Brokers, KafkaSecurity: c.Kafka.KafkaSecurity,
 			ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
-			RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address,
+			RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, ClickHouseCluster: c.ClickHouse.Cluster,
 		},
 		Embedder:        c.embedder(),
-		KafkaSyncWrites: c.Kafka.SyncWrites,
-		Progress:        progress.Show,
-		Logger:          logger,
+		KafkaSyncWrites: c.Kafka.SyncWrites, ClickHouseShards: c.ClickHouse.EmbeddedShards,
+		Progress: progress.Show,
+		Logger:   logger,
 	})
 }
 
@@ -231,7 +231,7 @@ func StopEngines(engines *embedded.Engines, logger *slog.Logger) {
 // engines are treated alike.
 func (c *Options) useEngines(a embedded.Addresses) {
 	c.Kafka.Brokers, c.Kafka.KafkaSecurity = a.KafkaBrokers, a.KafkaSecurity
-	c.ClickHouse.URL = config.Secret(a.ClickHouseURL)
+	c.ClickHouse.URL, c.ClickHouse.Cluster = config.Secret(a.ClickHouseURL), a.ClickHouseCluster
 	c.Postgres.URL = config.Secret(a.PostgresURL)
 	c.Redis.URL = config.Secret(a.RedisURL)
 	c.Milvus.Address = a.MilvusAddress
@@ -248,7 +248,7 @@ func (c *Options) runFile(addr address, metricsURL string) runfile.Server {
 		KafkaSecurity: c.Kafka.Absolute(), KafkaPassword: c.Kafka.SASLPassword.Reveal(),
 		ClickHouseTLS: c.ClickHouse.TLS.Absolute(), RedisTLS: c.Redis.TLS.Absolute(), MilvusTLS: c.Milvus.TLS.Absolute(),
 		RedisSentinelUsername: c.Redis.Sentinel.Username, RedisSentinelPassword: c.Redis.Sentinel.Password.Reveal(),
-		Capabilities: c.Capabilities,
+		Capabilities: c.Capabilities, ClickHouseCluster: c.ClickHouse.Cluster,
 		Embedder: runfile.Embedder{
 			Address: c.Embedder.Address, Key: c.Embedder.Key.Reveal(), Model: c.Embedder.Model,
 			Dimensions:            c.Embedder.Dimensions,

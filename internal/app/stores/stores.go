@@ -62,7 +62,8 @@ func OpenClickHouse(ctx context.Context, cfg *config.Config, more ...clickhouse.
 	if err != nil {
 		return nil, err
 	}
-	return clickhouse.Open(ctx, cfg.ClickHouse.URL.Reveal(), append(more, clickhouse.WithTLS(files))...)
+	more = append(more, clickhouse.WithTLS(files), clickhouse.WithCluster(cfg.ClickHouse.Cluster))
+	return clickhouse.Open(ctx, cfg.ClickHouse.URL.Reveal(), more...)
 }
 
 // openEmbedder creates the configured embedder. It returns nil if none is configured and

@@ -70,12 +70,6 @@ type Config struct {
 	Capabilities Capabilities `kong:"-"`
 }
 
-// ClickHouse holds the settings of ClickHouse, which stores points.
-type ClickHouse struct {
-	URL Secret    `help:"URL of ClickHouse: clickhouse://user:password@host:9000/database (for TLS with ?secure=true), http://… or https://…. Empty: embedded." env:"LIVEGRAPH_CLICKHOUSE_URL"`
-	TLS EngineTLS `embed:"" prefix:"tls-" envprefix:"LIVEGRAPH_CLICKHOUSE_TLS_"`
-}
-
 // Postgres holds the settings of Postgres, which stores the registry, the keys and the graph.
 type Postgres struct {
 	URL      Secret `help:"URL of Postgres: postgres://user:password@host:5432/database (for TLS with ?sslmode=verify-full and sslrootcert, sslcert, sslkey as in libpq). Empty: embedded." env:"LIVEGRAPH_POSTGRES_URL"`

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/livegraph/livegraph/internal/platform/clickhouseurl"
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
@@ -86,7 +87,11 @@ func (t EngineTLS) validate(
 
 // validateEngines checks the settings of the engines whose TLS settings are not part of the URL.
 func (c *Config) validateEngines(invalid func(setting, format string, args ...any)) {
-	clickhouse, redis := parameters(c.ClickHouse.URL), parameters(c.Redis.URL)
+	clickhouse, _, err := clickhouseurl.Parse(c.ClickHouse.URL.Reveal())
+	if err != nil { // which ClickHouse.validate reports
+		clickhouse = &url.URL{}
+	}
+	redis := parameters(c.Redis.URL)
 	c.ClickHouse.TLS.validate(
 		"clickhouse-tls", speaksTLS(clickhouse), "--clickhouse-url as clickhouse://…?secure=true or https://…", invalid,
 	)
@@ -112,7 +117,7 @@ func rejectParameters(engine string, u *url.URL, invalid func(setting, format st
 	}
 }
 
-// parameters parses a URL. It returns an empty one on errors, which validateURLs reports.
+// parameters parses a URL. It returns an empty one on errors, which others report.
 func parameters(address Secret) *url.URL {
 	u, err := url.Parse(address.Reveal())
 	if err != nil {

@@ -38,6 +38,7 @@ func (c *Config) Validate() error {
 	c.Commands.validate(invalid)
 	c.Lexical.validate(invalid)
 	c.Embeddings.validate(invalid)
+	c.ClickHouse.validate(invalid)
 	c.Kafka.validate(invalid)
 	c.Streams.validate(invalid)
 	c.PromQL.validate(invalid)
@@ -58,7 +59,6 @@ func (c *Config) validateURLs(invalid func(setting, format string, args ...any))
 		value   Secret
 		schemes []string
 	}{
-		{"clickhouse-url", c.ClickHouse.URL, []string{"clickhouse", "http", "https"}},
 		{"postgres-url", c.Postgres.URL, []string{"postgres", "postgresql"}},
 	} {
 		if s.value == "" {

@@ -33,10 +33,12 @@ type Server struct {
 	KafkaBrokers  []string  `json:"kafkaBrokers"`
 	KafkaPassword string    `json:"kafkaPassword,omitempty"`
 	ClickHouseURL string    `json:"clickhouseUrl"`
-	PostgresURL   string    `json:"postgresUrl"`
-	RedisURL      string    `json:"redisUrl"`
-	MilvusAddress string    `json:"milvusAddress"`
-	MilvusToken   string    `json:"milvusToken,omitempty"`
+	// ClickHouseCluster is the cluster of the tables, empty if they are on one server.
+	ClickHouseCluster string `json:"clickhouseCluster,omitempty"`
+	PostgresURL       string `json:"postgresUrl"`
+	RedisURL          string `json:"redisUrl"`
+	MilvusAddress     string `json:"milvusAddress"`
+	MilvusToken       string `json:"milvusToken,omitempty"`
 
 	RedisSentinelUsername string `json:"redisSentinelUsername,omitempty"`
 	RedisSentinelPassword string `json:"redisSentinelPassword,omitempty"`

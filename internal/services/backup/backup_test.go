@@ -48,7 +48,7 @@ func newInstallation(t *testing.T, k *kafkatest.Broker) *installation {
 	s.Postgres, err = stores.Open(t.Context(), pgtest.Migrated(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(s.Postgres.Close)
-	s.ClickHouse, err = clickhouse.Open(t.Context(), s.points)
+	s.ClickHouse, err = chtest.Open(t.Context(), s.points)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.ClickHouse.Close() })
 	s.Kafka, err = kafka.Open(t.Context(), kafka.Options{

@@ -42,13 +42,14 @@ func checkClickHouse(ctx context.Context, t Target) []Result {
 	}
 	defer conn.Close()
 	r := Result{Name: "clickhouse", Status: OK, Address: address}
-	if err := r.readClickHouse(ctx, conn); err != nil {
+	layout := store.NewLayout(t.ClickHouseCluster, options.Auth.Database)
+	if err := r.readClickHouse(ctx, conn, layout); err != nil {
 		return failed("clickhouse", address, err, clickhouseAdvice(err))
 	}
 	return []Result{r}
 }
 
-func (r *Result) readClickHouse(ctx context.Context, conn driver.Conn) (err error) {
+func (r *Result) readClickHouse(ctx context.Context, conn driver.Conn, layout store.Layout) (err error) {
 	if r.LatencyMS, err = medianLatency(func() error { return conn.Ping(ctx) }); err != nil {
 		return err
 	}
@@ -58,13 +59,14 @@ func (r *Result) readClickHouse(ctx context.Context, conn driver.Conn) (err erro
 	}
 	// The casts are required because over HTTP the types of a result must match the destinations.
 	err = conn.QueryRow(ctx, `SELECT toUInt64(sum(bytes)), toUInt64(sum(n)), toUInt64(max(n)) FROM (
-		SELECT sum(bytes_on_disk) AS bytes, count() AS n FROM system.parts
-		WHERE active AND database = currentDatabase() GROUP BY table, partition)`).Scan(&disk, &parts, &maxParts)
+		SELECT sum(bytes_on_disk) AS bytes, count() AS n FROM `+layout.System("parts")+`
+		WHERE active AND database = `+layout.Database()+` GROUP BY table, partition`+layout.PerServer()+`)`,
+	).Scan(&disk, &parts, &maxParts)
 	if err != nil {
 		return err
 	}
 	if err := conn.QueryRow(
-		ctx, `SELECT toUInt64(min(free_space)), toUInt64(min(total_space)) FROM system.disks`,
+		ctx, `SELECT toUInt64(min(free_space)), toUInt64(min(total_space)) FROM `+layout.System("disks"),
 	).Scan(&free, &total); err != nil {
 		return err
 	}
@@ -125,7 +127,10 @@ func clickhouseAdvice(err error) string {
 		case 81:
 			return "create the database that LIVEGRAPH_CLICKHOUSE_URL names"
 		case 497:
-			return "grant the user SELECT on system.parts and system.disks, and all on its database"
+			return "grant the user SELECT on system.parts and system.disks, and all on its database; on a cluster also " +
+				"CLUSTER and REMOTE"
+		case 170, 701:
+			return "correct LIVEGRAPH_CLICKHOUSE_CLUSTER, or add the cluster to remote_servers of ClickHouse"
 		case 241:
 			return "give ClickHouse more memory"
 		}

@@ -9,11 +9,12 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/livegraph/livegraph/internal/platform/clickhouseurl"
 	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
@@ -45,12 +46,14 @@ type Target struct {
 	KafkaBrokers  []string
 	KafkaSecurity config.KafkaSecurity
 	ClickHouseURL string
-	PostgresURL   string
-	RedisURL      string
-	MilvusAddress string
-	MilvusToken   string
-	Capabilities  config.Capabilities
-	Embedder      config.Embedder // not checked if empty: it is optional
+	// ClickHouseCluster is the cluster of the tables; empty: they are on one server.
+	ClickHouseCluster string
+	PostgresURL       string
+	RedisURL          string
+	MilvusAddress     string
+	MilvusToken       string
+	Capabilities      config.Capabilities
+	Embedder          config.Embedder // not checked if empty: it is optional
 
 	RedisSentinel                      config.RedisSentinel // login to the Sentinels of RedisURL
 	ClickHouseTLS, RedisTLS, MilvusTLS config.EngineTLS
@@ -154,10 +157,13 @@ func medianLatency(call func() error) (float64, error) {
 
 // redactURL returns a URL without its credentials and parameters.
 func redactURL(address string) string {
-	u, err := url.Parse(address)
+	u, hosts, err := clickhouseurl.Parse(address) // other engines have one host
 	if err != nil {
 		return "(not a URL)"
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	if len(hosts) > 1 {
+		u.Host = strings.Join(hosts, ",")
+	}
 	return u.String()
 }

@@ -73,8 +73,10 @@ func addressOf(r *auditrecord.Record) string {
 func (s *Store) ExpireAudit(ctx context.Context, until time.Time) (months int, err error) {
 	defer func(began time.Time) { s.db.Observe(clickhouse.OpExpire, began, err) }(time.Now())
 	var ids []string
-	statement := `SELECT DISTINCT partition_id FROM system.parts
-		WHERE database = currentDatabase() AND active AND table = 'audit' AND match(partition_id, '^[0-9]{6}$')
+	layout := s.db.Layout()
+	statement := `SELECT DISTINCT partition_id FROM ` + layout.System("parts") + `
+		WHERE database = ` + layout.Database() + ` AND active AND table = '` + layout.StoredName("audit") + `'
+			AND match(partition_id, '^[0-9]{6}$')
 			AND toUnixTimestamp64Micro(toDateTime64(addMonths(toDate(concat(partition_id, '01')), 1), 6, 'UTC')) <= ` +
 		fmt.Sprint(until.UnixMicro()) + `
 		ORDER BY partition_id`
@@ -90,7 +92,7 @@ func (s *Store) ExpireAudit(ctx context.Context, until time.Time) (months int, e
 		return 0, fmt.Errorf("listing the months of audit records: %w", err)
 	}
 	for _, id := range ids {
-		if err := s.db.Exec(ctx, "ALTER TABLE audit DROP PARTITION ID '"+id+"'"); err != nil {
+		if err := s.db.Exec(ctx, "ALTER TABLE "+layout.Stored("audit")+" DROP PARTITION ID '"+id+"'"); err != nil {
 			return months, fmt.Errorf("dropping a month of audit records: %w", err)
 		}
 		months++

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/auditrecord"
-	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 	"github.com/livegraph/livegraph/test/chtest"
 )
@@ -18,7 +17,7 @@ import (
 // a workspace in 24 hours. Another workspace has as many.
 func BenchmarkAuditReads(b *testing.B) {
 	const perWorkspace, inserts = 1_000_000, 20
-	store, err := clickhouse.Open(b.Context(), chtest.Migrated(b))
+	store, err := chtest.Open(b.Context(), chtest.Migrated(b))
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = store.Close() })
 	require.NoError(b, store.Migrate(b.Context()))

@@ -90,15 +90,16 @@ func (p Part) table() (backupTable, bool) {
 
 // RequireEmpty returns fault.Conflict if any table of the database has rows.
 func (s *Store) RequireEmpty(ctx context.Context) error {
+	layout := s.db.Layout()
 	return s.eachString(
 		ctx,
-		`SELECT DISTINCT table FROM system.parts WHERE database = currentDatabase() AND active AND rows > 0
-			AND table != 'goose_db_version' ORDER BY table`,
+		`SELECT DISTINCT table FROM `+layout.System("parts")+` WHERE database = `+layout.Database()+`
+			AND active AND rows > 0 AND table != '`+layout.StoredName(clickhouse.VersionTable)+`' ORDER BY table`,
 		func(table string) error {
 			return fault.Newf(
 				fault.Conflict,
 				"ClickHouse is not empty: table %s has rows. A restore needs empty stores",
-				table,
+				layout.TableOf(table),
 			)
 		},
 	)
@@ -106,14 +107,15 @@ func (s *Store) RequireEmpty(ctx context.Context) error {
 
 // Parts returns the parts of a backup of the current data.
 func (s *Store) Parts(ctx context.Context) (parts []Part, err error) {
+	layout := s.db.Layout()
 	for _, t := range backupTables() {
 		if !t.monthly {
 			parts = append(parts, Part{Table: t.name})
 			continue
 		}
-		err := s.eachString(ctx, `SELECT DISTINCT partition_id FROM system.parts
-			WHERE database = currentDatabase() AND active AND rows > 0 AND table = '`+
-			t.name+`' ORDER BY partition_id`, func(month string) error {
+		err := s.eachString(ctx, `SELECT DISTINCT partition_id FROM `+layout.System("parts")+`
+			WHERE database = `+layout.Database()+` AND active AND rows > 0 AND table = '`+
+			layout.StoredName(t.name)+`' ORDER BY partition_id`, func(month string) error {
 			parts = append(parts, Part{Table: t.name, Month: month})
 			return nil
 		})

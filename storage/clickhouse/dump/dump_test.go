@@ -16,13 +16,14 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 	"github.com/livegraph/livegraph/storage/clickhouse/dump"
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
+	"github.com/livegraph/livegraph/test/chtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func open(t *testing.T) (*clickhouse.DB, string) {
 	t.Helper()
 	address := testenv.ClickHouse(t)
-	db, err := clickhouse.Open(t.Context(), address)
+	db, err := chtest.Open(t.Context(), address)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	require.NoError(t, db.Migrate(t.Context()))

@@ -120,6 +120,7 @@ type AggregateQuery struct {
 	FineFrom int
 
 	multiSeries bool // a group has more than one series
+	layout      clickhouse.Layout
 }
 
 // Aggregate returns the rows of each group that has points, with a column for each function,
@@ -133,7 +134,7 @@ func (r *Reader) Aggregate(ctx context.Context, q AggregateQuery) (found map[int
 	if err := q.Range.applyHidden(q.counterRange().FromUS, q.Series); err != nil {
 		return nil, false, err
 	}
-	q.multiSeries = hasMultiSeriesGroup(q.Groups)
+	q.multiSeries, q.layout = hasMultiSeriesGroup(q.Groups), r.db.Layout()
 	var plain, counters []Function
 	for _, f := range q.Functions {
 		switch {

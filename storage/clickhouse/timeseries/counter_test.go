@@ -127,7 +127,7 @@ func TestStepsBeyondTheRangeOfNumbersAreNone(t *testing.T) {
 func TestCountersAgreeWithANaiveModel(t *testing.T) {
 	s := newStore(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		s.Exec(t, "TRUNCATE TABLE points")
+		s.Exec(t, "TRUNCATE TABLE "+s.Layout().Stored("points"))
 		middle := rapid.SampledFrom([]int64{
 			1_774_746_000, 1_761_436_800, 1_775_314_800, t0 / second,
 		}).Draw(rt, "middle") * second

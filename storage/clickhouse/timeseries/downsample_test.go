@@ -56,7 +56,7 @@ func (s *store) downsample(t *testing.T, q timeseries.DownsampleQuery) map[uint6
 func TestDownsampledPointsAreThoseOfTheLargestTriangles(t *testing.T) {
 	s := newStore(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		s.Exec(t, "TRUNCATE TABLE points")
+		s.Exec(t, "TRUNCATE TABLE "+s.Layout().Stored("points"))
 		var points []point
 		var x, y []float64
 		var times []int64

@@ -46,7 +46,8 @@ func (q *AggregateQuery) pointsStatement(columns []rollupColumn, series []uint64
 		fmt.Fprintf(&part, ", %s AS part_%s", c.part, c.name)
 		fmt.Fprintf(&parts, ", %s AS %s", c.parts, c.name)
 	}
-	rows := "SELECT series, toUnixTimestamp64Micro(ts) AS at, value, _part_index AS part FROM points PREWHERE " + condition
+	rows := "SELECT series, toUnixTimestamp64Micro(ts) AS at, value, _part_index AS part FROM " +
+		q.layout.ShardTable(clickhouse.TablePoints) + " PREWHERE " + condition
 	if q.Grid != nil && q.Grid.with("at") != "" {
 		rows = fmt.Sprintf("SELECT *, %s FROM (%s)", strings.TrimSuffix(q.Grid.with("at"), ", "), rows)
 	}
@@ -54,9 +55,9 @@ func (q *AggregateQuery) pointsStatement(columns []rollupColumn, series []uint64
 		"SELECT series, %s AS key, min(at) AS part_from, max(at) AS part_to%s FROM (%s) GROUP BY series, key",
 		key, part.String(), rows,
 	)
-	return fmt.Sprintf(`
+	return q.layout.OnShards(fmt.Sprintf(`
 		SELECT series, min(part_from) AS us%s, toUInt8(maxIntersections(part_from, part_to + 1) > 1) AS uncertain
-		FROM (SELECT *, %s%s AS bucket FROM (%s)) GROUP BY series, bucket`, parts.String(), with, bucket, byPart)
+		FROM (SELECT *, %s%s AS bucket FROM (%s)) GROUP BY series, bucket`, parts.String(), with, bucket, byPart))
 }
 
 // pointRows returns the statement that reads a row for each stored point, or row of a point.

@@ -42,7 +42,7 @@ func TestPointsWithSeveralRowsCountOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t)
 			registry := prometheus.NewRegistry()
-			db, err := clickhouse.Open(
+			db, err := chtest.Open(
 				t.Context(), s.URL.String(), clickhouse.WithMetrics(clickhouse.NewMetrics(registry)),
 			)
 			require.NoError(t, err)

@@ -75,7 +75,7 @@ func (r *Reader) statsStatement(
 	if err := all.applyHidden(all.FromUS, series); err != nil {
 		return nil, err
 	}
-	q := &AggregateQuery{Series: series, IsString: table == clickhouse.TableStates, Range: all}
+	q := &AggregateQuery{Series: series, IsString: table == clickhouse.TableStates, Range: all, layout: r.db.Layout()}
 	p, err := r.plan(ctx, q, []Function{Count, First, Last})
 	if err != nil {
 		return nil, err

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/test/chtest"
 	"github.com/livegraph/livegraph/test/testenv"
@@ -224,7 +223,7 @@ func TestBucketsInClickHouseAreThoseOfTheGrid(t *testing.T) {
 	s := newStore(t)
 	const step, n = int64(1800 * second), 40_000
 	for _, from := range []int64{3600 * second, 1_500_000_000 * second} {
-		s.Exec(t, "TRUNCATE TABLE points")
+		s.Exec(t, "TRUNCATE TABLE "+s.Layout().Stored("points"))
 		s.Exec(t, fmt.Sprintf(
 			"INSERT INTO points SELECT 1, fromUnixTimestamp64Micro(toInt64(%d + number * %d)), number, 1 FROM numbers(%d) "+
 				"SETTINGS max_partitions_per_insert_block = 0",
@@ -321,7 +320,7 @@ func TestAQueryThatTakesTooLongEndsWithItsDeadline(t *testing.T) {
 
 func TestAStoppedServerIsUnavailable(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	db, err := clickhouse.Open(t.Context(), server.Address())
+	db, err := chtest.Open(t.Context(), server.Address())
 	require.NoError(t, err)
 	defer func() { _ = db.Close() }()
 	require.NoError(t, db.Migrate(t.Context()))

@@ -71,7 +71,7 @@ func (t *Target) FillFromServer() error {
 	}
 	fill(&t.Postgres.URL, server.PostgresURL)
 	if fill(&t.ClickHouse.URL, server.ClickHouseURL) {
-		t.ClickHouse.TLS = server.ClickHouseTLS
+		t.ClickHouse.TLS, t.ClickHouse.Cluster = server.ClickHouseTLS, server.ClickHouseCluster
 	}
 	if fill(&t.Redis.URL, server.RedisURL) {
 		t.Redis.TLS, t.Redis.Sentinel = server.RedisTLS, server.RedisSentinel()

@@ -10,6 +10,7 @@ import time
 
 from native import _chdb
 from serving import log
+from shards import CONFIG
 
 # Statements of a class that run at once, and how long one waits for its turn.
 CLASSES = {"health": 2, "describe": 4, "query": 8, "insert": 4, "change": 2, "control": 2}
@@ -69,8 +70,9 @@ class Engine:
     """The engine and its connections. A connection has one database and one set
     of settings for as long as it lives, so that none leaks to another request."""
 
-    def __init__(self, path, memory):
+    def __init__(self, path, memory, shards=None):
         self.path = path
+        self.shards = shards  # see shards.py; None: one server
         self.defaults = {
             "async_insert": "0",
             "implicit_select": "0",  # chdb's own default takes any word for a SELECT
@@ -83,7 +85,10 @@ class Engine:
         self.numbers = itertools.count(1)
         self.gates = {name: threading.BoundedSemaphore(n) for name, n in CLASSES.items()}
         # The first connection holds the engine open, and sets its memory.
-        self.keeper = _chdb.connect(f"{path}?max_server_memory_usage={memory}")
+        options = f"max_server_memory_usage={memory}"
+        if shards:
+            options += f"&config-file={CONFIG}"
+        self.keeper = _chdb.connect(f"{path}?{options}")
         # A database like a server's. The one called default also finds files.
         self.keeper.query("CREATE DATABASE IF NOT EXISTS livegraph ENGINE = Atomic")
         self.put_merges_last()
@@ -140,7 +145,7 @@ class Engine:
     def connection(self, database, settings):
         """Lends a connection. One whose statement failed is not lent again: its
         state is in doubt."""
-        key = (database, tuple(sorted(settings.items())))
+        key = (database, tuple(sorted(settings.items())), self.shards.version(database) if self.shards else 0)
         conn = self.take(key) or self.open(database, settings)
         try:
             yield conn
@@ -184,6 +189,8 @@ class Engine:
                 conn.query(f"SET {name} = {quoted(value)}")
             if database:
                 conn.query("USE `" + database.replace("\\", "\\\\").replace("`", "\\`") + "`")
+            if self.shards:
+                conn.query(self.shards.settings(conn, database))
         except BaseException:
             conn.close()
             raise

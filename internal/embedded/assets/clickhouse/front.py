@@ -28,6 +28,7 @@ from handler import Handler
 from lifetime import Lifetime
 from native import _chdb
 from serving import BoundedServer
+from shards import Shards
 from spool import Spool
 from writes import Writes, remove_unwritten, wait_for_room
 
@@ -53,6 +54,8 @@ def main():
     parser.add_argument("--memory", type=int, default=4 << 30, help="bytes the engine may use")
     parser.add_argument("--insert-memory", type=int, default=256 << 20, help="bytes of INSERT data held in memory")
     parser.add_argument("--max-insert", type=int, default=1 << 30, help="largest body of an INSERT")
+    parser.add_argument("--shards", type=int, default=0, help="shards of a cluster within this process, see shards.py")
+    parser.add_argument("--zookeeper", default="", help="host:port of a ZooKeeper, for replicated tables of the shards")
     options = parser.parse_args()
     password = os.environ.pop("CLICKHOUSE_FRONT_PASSWORD", "")
     if not password:
@@ -75,7 +78,7 @@ def main():
         return
     remove_unwritten(STORE)
     _chdb.set_signal_handlers_enabled(0)
-    engine = Engine(STORE, options.memory)
+    engine = Engine(STORE, options.memory, Shards(options.shards, options.zookeeper) if options.shards else None)
     server = Server(("127.0.0.1", options.port), engine, password, options.max_insert)
     server.start()
 

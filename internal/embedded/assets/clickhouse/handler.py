@@ -190,8 +190,7 @@ class Handler(BaseHTTPRequestHandler):
             settings, params = split(args)
             with engine.turn("insert"), engine.connection(args.get("database", ""), settings) as conn:
                 if data_format[1] == "Native":
-                    source = f" SELECT * FROM file({quoted(spool.path)}, 'Native')"
-                    result = conn.query(head + source, "Native", params=params)
+                    result = self.insert_file(conn, head, f"file({quoted(spool.path)}, 'Native')", args, params)
                 else:
                     result = self.insert_text(conn, head, data_format[1], spool)
             read = True
@@ -203,6 +202,11 @@ class Handler(BaseHTTPRequestHandler):
                 spool.keep()
             else:
                 spool.close()
+
+    def insert_file(self, conn, head, source, args, params):
+        shards = self.server.engine.shards
+        result = shards.insert_file(conn, head, source, args.get("database", ""), params) if shards else None
+        return conn.query(f"{head} SELECT * FROM {source}", "Native", params=params) if result is None else result
 
     def insert_text(self, conn, head, data_format, spool):
         """Formats that need the table's structure to be read."""
@@ -230,6 +234,13 @@ class Handler(BaseHTTPRequestHandler):
         settings, params = split(args)
         result_format = args.get("default_format", self.headers.get("X-ClickHouse-Format", "TabSeparated"))
         kind = kind_of(plain, word)
+        if engine.shards:
+            with engine.turn(kind):
+                done = engine.shards.run(engine, plain, args.get("database", ""), settings)
+            if done:
+                self.server.writes.confirm()
+                return self.answer(b"")
+            plain = engine.shards.read(plain)
         with engine.turn(kind), engine.connection(args.get("database", ""), settings) as conn:
             if streamable(plain, word, result_format):
                 return self.stream(conn, plain, result_format, params)
