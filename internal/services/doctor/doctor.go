@@ -46,6 +46,7 @@ type Target struct {
 	KafkaSecurity config.KafkaSecurity
 	ClickHouseURL string
 	PostgresURL   string
+	Postgres      config.Postgres // the URLs beside PostgresURL, and the settings of the replica
 	RedisURL      string
 	MilvusAddress string
 	MilvusToken   string
@@ -82,6 +83,7 @@ type check struct {
 // checks are all checks, in the order of their results.
 var checks = []check{
 	{"postgres", checkPostgres},
+	{"postgres replica", checkPostgresReplica},
 	{"clickhouse", checkClickHouse},
 	{"kafka", checkKafka},
 	{"redis", checkRedis},
