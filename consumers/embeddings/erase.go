@@ -56,5 +56,6 @@ func (e Eraser) erase(ctx context.Context, index textindex.SearchIndex, workspac
 		}
 		return w.Forget(ctx, workspace)
 	}
-	return rows, e.Texts.WriteIndex(ctx, index.ID, []uuid.UUID{workspace}, write)
+	err = e.Texts.WriteIndex(ctx, index.ID, []uuid.UUID{workspace}, write)
+	return rows, err
 }
