@@ -21,7 +21,7 @@ func AsReplica() Option {
 	return func(o *openOptions) { o.replica = true }
 }
 
-// execModeParameter is the parameter of the URL by which the driver is told how it sends statements.
+// execModeParameter is the parameter of the URL that determines how the driver sends statements.
 const execModeParameter = "default_query_exec_mode"
 
 // setPooled sets the parameters of connections to a pooler, except those that url sets. The pooler refuses

@@ -2,9 +2,9 @@
 //
 // Before each read, the sequence of the workspace's newest change is read on the primary, for many reads in one
 // statement. The replica answers the read if it has replayed the log up to a position at which the primary had that
-// sequence. So a read sees each change that was committed before the read began, whoever wrote it and by whichever
-// process. All other reads are answered by the primary: those of workspaces whose newest change the replica does not
-// have yet, all reads while the replica is unavailable, lags too much or was promoted, and those that fail on it.
+// sequence. So a read sees each change that was committed before the read began, by any client and process. All other
+// reads are answered by the primary: those of workspaces whose newest change the replica does not have yet, all reads
+// while the replica is unavailable, lags too much or was promoted, and those that fail on it.
 //
 // The package decides nothing else: keys, limits, commands and their outcomes are never read on a replica.
 package replica
