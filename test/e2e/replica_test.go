@@ -53,8 +53,8 @@ func TestReadsFromAReplicaAreCurrent(t *testing.T) {
 
 	s.pair.PauseReplay(t)
 	s.requireWrittenIsRead()
-	s.requireAnsweredBy("primary", "behind", "lag")
-	s.requireAnsweredBy("primary", "lag")
+	s.requireAnsweredBy("primary", "behind", "lagging")
+	s.requireAnsweredBy("primary", "lagging")
 	s.pair.ResumeReplay(t)
 	s.requireAnsweredBy("replica", "current")
 

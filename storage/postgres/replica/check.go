@@ -26,8 +26,10 @@ func Check(ctx context.Context, primary, replica *postgres.DB, maxLag time.Durat
 		switch took := time.Since(began); {
 		case err == nil:
 			return took, nil
-		case !errors.Is(err, errLag) || took > maxLag:
+		case !errors.Is(err, errUnknown):
 			return took, err
+		case took > maxLag:
+			return took, errLag
 		}
 		if !sleep.For(ctx, checkInterval) {
 			return time.Since(began), errLag

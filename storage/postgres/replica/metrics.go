@@ -26,7 +26,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 			Name: "livegraph_postgres_replica_reads_total",
 			Help: "Total number of reads of the graph with a configured replica of Postgres, by the server that answered " +
 				"(target: replica or primary) and the reason: current (the replica has the newest change of the workspace), " +
-				"behind (it does not have it yet), lag (it lags more than the maximum), unavailable, error (it answered with " +
+				"behind (it does not have it yet), lagging (more than the maximum), unavailable, error (it answered with " +
 				"an error).",
 		}, []string{"target", "reason"}),
 		lag: factory.NewGauge(prometheus.GaugeOpts{

@@ -38,7 +38,7 @@ func (p position) endOfRecord() position {
 // Reasons why the primary answers a read, as labels of metrics.
 const (
 	reasonBehind      = "behind"      // the replica does not have the newest change of the workspace yet
-	reasonLag         = "lag"         // the replica lags more than the configured maximum
+	reasonLag         = "lagging"     // the replica lags more than the configured maximum
 	reasonUnavailable = "unavailable" // a server does not answer, or the replica is not one of this primary
 	reasonError       = "error"       // the replica answered with an error
 )
@@ -46,6 +46,7 @@ const (
 // Errors of an observation.
 var (
 	errLag      = errors.New("the replica lags too much")
+	errUnknown  = errors.New("the lag of the replica is not known yet")
 	errPromoted = errors.New("the server is not a replica: it is not in recovery")
 	errOther    = errors.New("the server is not a replica of the primary: it has another database")
 	errTimeline = errors.New("the replica has not followed the primary to its timeline yet")
@@ -137,8 +138,11 @@ func (o *observer) observe(ctx context.Context) (position, error) {
 		return position{}, errTimeline
 	}
 	o.replayed(replayed)
-	if o.current.IsZero() || o.lag(time.Now()) > o.maxLag {
+	switch {
+	case o.lag(time.Now()) > o.maxLag:
 		return position{}, errLag
+	case o.current.IsZero():
+		return position{}, errUnknown
 	}
 	return replayed, nil
 }

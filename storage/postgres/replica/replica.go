@@ -11,6 +11,7 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -102,7 +103,9 @@ func (r *Router) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		outages.Note(ctx, r.log, err)
+		if !errors.Is(err, errUnknown) {
+			outages.Note(ctx, r.log, err)
+		}
 		r.metrics.lag.Set(o.lag(time.Now()).Seconds())
 		if err != nil {
 			r.stopUsing(reasonOf(err))
