@@ -29,6 +29,6 @@ func (s *oneServer) use(cfg *pgxpool.Config) {
 	}
 }
 
-// ForgetServer makes a replica, see AsReplica, use the server that the next connection leads to. Until then, it uses the
-// one that was reached first.
+// ForgetServer makes a replica, see AsReplica, use the server that the next connection leads to. Until then, it uses
+// the one that was reached first.
 func (db *DB) ForgetServer() { db.server.started.Store(0) }

@@ -3,6 +3,7 @@ package stores
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -24,7 +25,9 @@ func OpenReplica(
 	if cfg.Replica.URL == "" {
 		return nil, nil
 	}
-	options := append(more, postgres.AsReplica(), postgres.WithDirectURL(cfg.DirectURL.Reveal()))
+	options := slices.Concat(
+		more, []postgres.Option{postgres.AsReplica(), postgres.WithDirectURL(cfg.DirectURL.Reveal())},
+	)
 	db, err := postgres.Open(ctx, cfg.Replica.URL.Reveal(), cfg.MaxConns, options...)
 	if err != nil {
 		return nil, err

@@ -119,8 +119,8 @@ func sharesSession(ctx context.Context, conn *pgx.Conn, address string) (bool, e
 	return first == second, nil
 }
 
-// checkPostgresReplica checks the replica, if one is configured. A replica that cannot be used is a warning: the primary
-// answers all reads.
+// checkPostgresReplica checks the replica, if one is configured. A replica that cannot be used is a warning: the
+// primary answers all reads.
 func checkPostgresReplica(ctx context.Context, t Target) []Result {
 	address := t.Postgres.Replica.URL.Reveal()
 	if address == "" || t.PostgresURL == "" {

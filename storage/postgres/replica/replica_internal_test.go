@@ -48,7 +48,8 @@ func newFixture(t *testing.T) *fixture {
 	f.exec(`INSERT INTO workspaces (id, name, plan, mode) VALUES ($1, 'w', 'enterprise', 'live')`, f.workspace)
 	f.exec(`INSERT INTO graph_heads (workspace_id, sequence) VALUES ($1, 0)`, f.workspace)
 	f.exec(`INSERT INTO nodes (workspace_id, id, name, entity_type, properties, created_at, updated_at, version,
-		changed_by, created_by, deleted) VALUES ($1, $2, '0', 'object', '{}', now(), now(), 1, 1, 1, false)`, f.workspace, f.node)
+		changed_by, created_by, deleted)
+		VALUES ($1, $2, '0', 'object', '{}', now(), now(), 1, 1, 1, false)`, f.workspace, f.node)
 	testenv.RunInBackground(t, f.router.Run)
 	return f
 }
