@@ -29,6 +29,9 @@ func (s *oneServer) use(cfg *pgxpool.Config) {
 	}
 }
 
-// ForgetServer makes a replica, see AsReplica, use the server that the next connection leads to. Until then, it uses
-// the one that was reached first.
-func (db *DB) ForgetServer() { db.server.started.Store(0) }
+// ForgetServer closes the connections of a replica, see AsReplica, and uses the server that the next connection leads
+// to. Until then, the one that was reached first is used.
+func (db *DB) ForgetServer() {
+	db.pool.Reset()
+	db.server.started.Store(0)
+}

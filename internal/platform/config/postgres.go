@@ -1,10 +1,6 @@
 package config
 
-import (
-	"net/url"
-	"strings"
-	"time"
-)
+import "time"
 
 // Postgres holds the settings of Postgres, which stores the registry, the keys and the graph.
 type Postgres struct {
@@ -16,7 +12,7 @@ type Postgres struct {
 
 // PostgresReplica holds the settings of a streaming replica that answers reads of the graph.
 type PostgresReplica struct {
-	URL    Secret        `help:"URL of one streaming replica of postgres-url, which answers reads of the graph that it can answer like the primary. Empty: none." env:"LIVEGRAPH_POSTGRES_REPLICA_URL"`
+	URL    Secret        `help:"URL of a streaming replica of postgres-url, which answers reads of the graph that it can answer like the primary. Of several servers (host:5432,host:5432 and ?target_session_attrs=standby) one is used at a time. Empty: none." env:"LIVEGRAPH_POSTGRES_REPLICA_URL"`
 	MaxLag time.Duration `help:"Maximum lag of the replica. Above it, the primary answers all reads." default:"5s" env:"LIVEGRAPH_POSTGRES_REPLICA_MAX_LAG"`
 }
 
@@ -29,9 +25,6 @@ func (p *Postgres) validate(invalid func(setting, format string, args ...any)) {
 	}
 	if p.URL == "" && p.Replica.URL != "" {
 		invalid("postgres-replica-url", "goes together with --postgres-url")
-	}
-	if u, err := url.Parse(p.Replica.URL.Reveal()); err == nil && strings.Contains(u.Host, ",") {
-		invalid("postgres-replica-url", "must name one server")
 	}
 	if p.Replica.URL != "" && p.Replica.MaxLag < minReplicaLag {
 		invalid("postgres-replica-max-lag", "must be at least %s", minReplicaLag)

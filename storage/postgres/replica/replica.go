@@ -30,6 +30,8 @@ const (
 	pollInterval = 100 * time.Millisecond
 	// pollTimeout is the time after which a server that does not answer counts as unavailable.
 	pollTimeout = time.Second
+	// forgetInterval is how often another server is looked for while the replica is unavailable.
+	forgetInterval = time.Second
 	// maxMarks is the maximum number of workspaces whose position is remembered. The reads of others are answered
 	// by the primary once more.
 	maxMarks = 100_000
@@ -95,9 +97,10 @@ func (r *Router) Run(ctx context.Context) error {
 		Failed:    "the replica of Postgres is not used: the primary answers all reads",
 		Recovered: "the replica of Postgres answers reads",
 	}
-	for {
-		if r.state.Load().reason == reasonUnavailable { // no read uses a connection now
-			r.replica.ForgetServer()
+	for forgotten := (time.Time{}); ; {
+		if time.Since(forgotten) > forgetInterval && r.state.Load().reason == reasonUnavailable {
+			r.replica.ForgetServer() // no read uses a connection now
+			forgotten = time.Now()
 		}
 		replayed, err := o.observe(ctx)
 		if ctx.Err() != nil {

@@ -74,6 +74,24 @@ func TestBehindABalancerOneServerIsUsed(t *testing.T) {
 	clients.Wait()
 }
 
+func TestOfSeveralServersTheStandbyIsUsed(t *testing.T) {
+	f := newFixture(t)
+	primary, err := url.Parse(f.pair.PrimaryURL())
+	require.NoError(t, err)
+	both, err := url.Parse(f.pair.StandbyURL())
+	require.NoError(t, err)
+	both.Host = primary.Host + "," + both.Host
+	query := both.Query()
+	query.Set("target_session_attrs", "standby")
+	both.RawQuery = query.Encode()
+	db := openReplica(t, both.String())
+	_, err = Check(t.Context(), f.primary.DB.DB, db, soon)
+	require.NoError(t, err)
+	db.ForgetServer()
+	_, err = Check(t.Context(), f.primary.DB.DB, db, soon)
+	require.NoError(t, err)
+}
+
 func TestAReplicaBehindAPoolerIsObserved(t *testing.T) {
 	testenv.RequireFull(t)
 	f := newFixture(t)
