@@ -55,7 +55,8 @@ func TestBehindABalancerOneServerIsUsed(t *testing.T) {
 	balanced.Host = newBalancer(t, standby.Host, primary.Host)
 	db := openReplica(t, balanced.String())
 	isReplica := func() (recovering bool) {
-		if err := db.Pool().QueryRow(t.Context(), `SELECT pg_is_in_recovery() FROM pg_sleep(0.02)`).Scan(&recovering); err != nil {
+		row := db.Pool().QueryRow(t.Context(), `SELECT pg_is_in_recovery() FROM pg_sleep(0.02)`)
+		if err := row.Scan(&recovering); err != nil {
 			t.Error(err)
 		}
 		return recovering
