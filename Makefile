@@ -114,6 +114,14 @@ mosquitto:
 		echo "installing Mosquitto" && apt-get update -qq && export DEBIAN_FRONTEND=noninteractive && \
 		apt-get install -y -qq --no-install-recommends mosquitto mosquitto-clients >/dev/null; } || true
 
+# The pooler of connections to Postgres that test/e2e runs the service through.
+.PHONY: pgbouncer
+pgbouncer:
+	@command -v pgbouncer /usr/sbin/pgbouncer >/dev/null || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		echo "installing PgBouncer" && apt-get update -qq && export DEBIAN_FRONTEND=noninteractive && \
+		apt-get install -y -qq --no-install-recommends pgbouncer >/dev/null; } || true
+
 .PHONY: browser
 browser: export LIVEGRAPH_TEST = all
 browser: build chromium $(BROWSER_DEPS) ## the tests of the administration page in Chromium
@@ -129,14 +137,14 @@ test: build chromium mosquitto $(BROWSER_DEPS) $(TOOLS)/golangci-lint ## set up,
 
 .PHONY: test-all
 test-all: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
-test-all: build chromium mosquitto $(BROWSER_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(SDK_PYTHON) $(SDK_TYPESCRIPT) $(TOOLS)/golangci-lint ## make test in its long form, on Apache Kafka as well, and with the clients and servers of other projects
+test-all: build chromium mosquitto pgbouncer $(BROWSER_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(SDK_PYTHON) $(SDK_TYPESCRIPT) $(TOOLS)/golangci-lint ## make test in its long form, on Apache Kafka as well, and with the clients and servers of other projects
 	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
 	@test/stages.sh all
 	@$(not-run)
 
 not-run = if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); \
-	echo "Install what is missing (Java 17 and Maven for Apache Kafka, Chromium for the page, Mosquitto for MQTT, gcc for the race detector) to run them too."; fi >&2
+	echo "Install what is missing (Java 17 and Maven for Apache Kafka, Chromium for the page, Mosquitto for MQTT, PgBouncer for Postgres, gcc for the race detector) to run them too."; fi >&2
 
 .PHONY: sdk-generate
 sdk-generate: $(SDK_PYTHON) $(SDK_TYPESCRIPT) sdk-generate-go ## make the generated files of sdk again, from schemas/openapi.yaml and the async client in Python

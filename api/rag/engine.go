@@ -14,22 +14,22 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
 	"github.com/livegraph/livegraph/storage/milvus"
-	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // Stores are the stores that the engine searches.
 type Stores struct {
-	Postgres *stores.DB
+	Texts    *textindex.Store
+	Graph    retrieval.Graph
 	Milvus   *milvus.DB
 	Embedder retrieval.QueryEmbedder
 }
 
 // NewEngine creates an engine that searches the stores.
 func NewEngine(stores Stores, logger *slog.Logger, metrics *Metrics) *retrieval.Engine {
-	texts := stores.Postgres.Texts
+	texts := stores.Texts
 	return retrieval.New(retrieval.Deps{
-		Text: textLane{texts, metrics}, Vectors: vectorLane{texts, stores.Milvus}, Graph: stores.Postgres,
+		Text: textLane{texts, metrics}, Vectors: vectorLane{texts, stores.Milvus}, Graph: stores.Graph,
 		Embedder: wordsOnly{stores.Embedder},
 		Chunks:   chunksOf, Logger: logger, Observe: metrics.ObserveLane,
 	})

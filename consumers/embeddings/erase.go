@@ -46,17 +46,16 @@ func (e Eraser) EraseWorkspace(ctx context.Context, workspace uuid.UUID, onErase
 }
 
 func (e Eraser) erase(ctx context.Context, index textindex.SearchIndex, workspace uuid.UUID) (rows int64, err error) {
-	w, err := e.Texts.WriteIndex(ctx, index.ID, []uuid.UUID{workspace})
-	if err != nil {
-		return 0, err
+	write := func(ctx context.Context, w *textindex.IndexWriter) (err error) {
+		if rows, err = w.Vectors(ctx, workspace); err != nil {
+			return err
+		}
+		err = e.Vectors.DeleteWorkspace(ctx, index.Collection, workspace)
+		if err != nil && !errors.Is(err, milvus.ErrNoCollection) {
+			return err
+		}
+		return w.Forget(ctx, workspace)
 	}
-	defer w.Release(ctx)
-	if rows, err = w.Vectors(ctx, workspace); err != nil {
-		return 0, err
-	}
-	err = e.Vectors.DeleteWorkspace(ctx, index.Collection, workspace)
-	if err != nil && !errors.Is(err, milvus.ErrNoCollection) {
-		return 0, err
-	}
-	return rows, w.Forget(ctx, workspace)
+	err = e.Texts.WriteIndex(ctx, index.ID, []uuid.UUID{workspace}, write)
+	return rows, err
 }

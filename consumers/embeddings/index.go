@@ -80,19 +80,17 @@ func (x *indexer) writeNodes(
 			return err
 		}
 	}
-	w, err := x.db.WriteIndex(ctx, t.index.ID, workspacesOf(refs, progress))
-	if err != nil {
-		return err
+	write := func(ctx context.Context, w *textindex.IndexWriter) error {
+		p, err := x.plan(ctx, w, t, refs)
+		if err != nil {
+			return err
+		}
+		if err := x.textEmbedder.embed(ctx, p.texts(), known); err != nil {
+			return err
+		}
+		return x.apply(ctx, w, t, p, known, progress)
 	}
-	defer w.Release(ctx)
-	p, err := x.plan(ctx, w, t, refs)
-	if err != nil {
-		return err
-	}
-	if err := x.textEmbedder.embed(ctx, p.texts(), known); err != nil {
-		return err
-	}
-	return x.apply(ctx, w, t, p, known, progress)
+	return x.db.WriteIndex(ctx, t.index.ID, workspacesOf(refs, progress), write)
 }
 
 func workspacesOf(refs []textindex.NodeRef, progress map[uuid.UUID]int64) []uuid.UUID {

@@ -129,15 +129,14 @@ func (k *indexManager) checkWorkspace(
 func (k *indexManager) countWorkspace(
 	ctx context.Context, live textindex.SearchIndex, workspace uuid.UUID,
 ) (expected, stored int64, err error) {
-	w, err := k.deps.Graph.WriteIndex(ctx, live.ID, []uuid.UUID{workspace})
-	if err != nil {
-		return 0, 0, err
+	count := func(ctx context.Context, w *textindex.IndexWriter) (err error) {
+		if expected, err = w.Vectors(ctx, workspace); err != nil {
+			return err
+		}
+		stored, err = k.deps.Vectors.CountWorkspace(ctx, live.Collection, workspace)
+		return err
 	}
-	defer w.Release(ctx)
-	if expected, err = w.Vectors(ctx, workspace); err != nil {
-		return 0, 0, err
-	}
-	stored, err = k.deps.Vectors.CountWorkspace(ctx, live.Collection, workspace)
+	err = k.deps.Graph.WriteIndex(ctx, live.ID, []uuid.UUID{workspace}, count)
 	return expected, stored, err
 }
 
@@ -170,11 +169,19 @@ func nextNodes(
 func (k *indexManager) compareNodes(
 	ctx context.Context, live textindex.SearchIndex, workspace uuid.UUID, after *uuid.UUID,
 ) (page nodeComparison, err error) {
-	w, err := k.deps.Graph.WriteIndex(ctx, live.ID, []uuid.UUID{workspace})
-	if err != nil {
-		return page, err
-	}
-	defer w.Release(ctx)
+	err = k.deps.Graph.WriteIndex(
+		ctx, live.ID, []uuid.UUID{workspace}, func(ctx context.Context, w *textindex.IndexWriter) (err error) {
+			page, err = k.compareLocked(ctx, w, live, workspace, after)
+			return err
+		},
+	)
+	return page, err
+}
+
+// compareLocked implements compareNodes under the lock.
+func (k *indexManager) compareLocked(
+	ctx context.Context, w *textindex.IndexWriter, live textindex.SearchIndex, workspace uuid.UUID, after *uuid.UUID,
+) (page nodeComparison, err error) {
 	nodes, more, err := nextNodes(ctx, w, workspace, after)
 	if err != nil {
 		return page, err

@@ -80,12 +80,14 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 type Option func(*openOptions)
 
 type openOptions struct {
-	metrics *Metrics
-	pool    string
-	tracer  tracing.Tracer
+	metrics   *Metrics
+	pool      string
+	tracer    tracing.Tracer
+	directURL string
+	replica   bool
 }
 
-// WithMetrics records the metrics of the DB in m under the name of its pool: main, keys or commands.
+// WithMetrics records the metrics of the DB in m under the name of its pool: main, keys, commands or replica.
 func WithMetrics(m *Metrics, pool string) Option {
 	return func(o *openOptions) { o.metrics, o.pool = m, pool }
 }
@@ -197,7 +199,7 @@ var (
 	poolLabel = []string{"pool"}
 	openDesc  = prometheus.NewDesc(
 		"livegraph_postgres_connections",
-		"Number of open connections by pool: keys (only for key checks), main.",
+		"Number of open connections by pool: main, keys (only for key checks), commands (only for their decision), replica.",
 		poolLabel, nil,
 	)
 	inUseDesc = prometheus.NewDesc(

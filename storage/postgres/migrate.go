@@ -23,7 +23,7 @@ const (
 
 // Migrate runs all migrations. An advisory lock ensures that only one process migrates
 // at a time. Migrations have their own connections, without the pool's statement
-// timeout, because building an index may take long.
+// timeout, because building an index may take long. See also WithDirectURL.
 //
 // It returns fault.Invalid if a newer version has written the schema, because this
 // version would lose data of that version, and if a restore into the database is not
@@ -37,9 +37,10 @@ func (db *DB) Migrate(ctx context.Context) error {
 
 // MigrateTo runs the migrations up to version. It leaves a later schema unchanged.
 func (db *DB) MigrateTo(ctx context.Context, version int64) error {
-	cfg := db.pool.Config().ConnConfig.Copy()
-	cfg.RuntimeParams["statement_timeout"] = "0"
-	cfg.RuntimeParams["lock_timeout"] = "0"
+	cfg, err := db.migrationConfig()
+	if err != nil {
+		return err
+	}
 	conns := stdlib.OpenDB(*cfg)
 	defer func() { _ = conns.Close() }()
 

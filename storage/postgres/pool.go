@@ -2,7 +2,7 @@
 // transactions, and turns the driver's errors into the kinds of internal/platform/fault.
 // The queries are in the packages below it, one for each aggregate, each with a Store on
 // a DB of this package: access, registry, graphread, graph, textindex, jobs. Package
-// stores combines them. None of them determines anything of the API.
+// stores combines them, and package replica reads the graph on a replica. None of them determines anything of the API.
 package postgres
 
 import (
@@ -28,7 +28,9 @@ const (
 
 // DB is a pool of connections to Livegraph's database.
 type DB struct {
-	pool *pgxpool.Pool
+	pool      *pgxpool.Pool
+	directURL string // see WithDirectURL
+	server    oneServer
 }
 
 // FromPool returns a DB that uses the caller's pool.
@@ -53,35 +55,57 @@ func Open(ctx context.Context, url string, maxConns int32, opts ...Option) (*DB,
 	cfg.MaxConns = maxConns
 	cfg.MaxConnIdleTime = 5 * time.Minute
 	cfg.HealthCheckPeriod = 15 * time.Second
-	setDefaults(cfg.ConnConfig)
+	options.setParameters(cfg.ConnConfig, url)
 	options.setTracer(cfg)
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
+	db := &DB{directURL: options.directURL}
+	if options.replica && options.directURL == "" { // a pooler connects to the servers
+		db.server.use(cfg)
+	}
+	if db.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return nil, Classify(fmt.Errorf("opening Postgres: %w", err))
 	}
-	db := FromPool(pool)
-	if err := db.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, err
+	if !options.replica {
+		if err := db.Ping(ctx); err != nil {
+			db.pool.Close()
+			return nil, err
+		}
 	}
-	options.addPool(pool)
+	options.addPool(db.pool)
 	return db, nil
 }
 
-// setDefaults sets the parameters of all connections, except those that the URL sets.
-func setDefaults(cfg *pgx.ConnConfig) {
-	cfg.ConnectTimeout = connectTimeout
-	set := func(name, value string) {
-		if _, exists := cfg.RuntimeParams[name]; !exists {
-			cfg.RuntimeParams[name] = value
-		}
+// setParameters sets the parameters of the connections, except those that the URL sets.
+func (o *openOptions) setParameters(cfg *pgx.ConnConfig, url string) {
+	if o.directURL != "" {
+		setPooled(cfg, url)
+		return
 	}
+	setDefaults(cfg)
+	if o.replica {
+		setDefault(cfg, "default_transaction_read_only", "on")
+	}
+}
+
+// setDefaults sets the parameters of connections to Postgres, except those that the URL sets.
+func setDefaults(cfg *pgx.ConnConfig) {
+	setCommon(cfg)
 	millis := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-	set("application_name", "livegraph")
-	set("timezone", "UTC")
-	set("statement_timeout", millis(statementTimeout))
-	set("lock_timeout", millis(lockTimeout))
-	set("idle_in_transaction_session_timeout", millis(idleTxTimeout))
+	setDefault(cfg, "statement_timeout", millis(statementTimeout))
+	setDefault(cfg, "lock_timeout", millis(lockTimeout))
+	setDefault(cfg, "idle_in_transaction_session_timeout", millis(idleTxTimeout))
+}
+
+// setCommon sets the parameters that PgBouncer supports, too.
+func setCommon(cfg *pgx.ConnConfig) {
+	cfg.ConnectTimeout = connectTimeout
+	setDefault(cfg, "application_name", "livegraph")
+	setDefault(cfg, "timezone", "UTC")
+}
+
+func setDefault(cfg *pgx.ConnConfig, name, value string) {
+	if _, exists := cfg.RuntimeParams[name]; !exists {
+		cfg.RuntimeParams[name] = value
+	}
 }
 
 // Ping reports an error if the database does not respond.

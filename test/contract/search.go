@@ -73,8 +73,10 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	queries := embed.NewQueries(embed.QueryOptions{Embedder: g.Embedder, Timeout: time.Minute}) // slow is not unavailable
 	t.Cleanup(queries.Close)
 	deps := rag.Deps{
-		Engine: rag.NewEngine(rag.Stores{Postgres: s.DB, Milvus: vectors, Embedder: queries}, slog.Default(), metrics),
-		Index:  s.DB, Edges: s.DB, Series: s.DB, QueryTimeout: 10 * time.Second, Metrics: metrics,
+		Engine: rag.NewEngine(rag.Stores{
+			Texts: s.DB.Texts, Graph: s.DB, Milvus: vectors, Embedder: queries,
+		}, slog.Default(), metrics),
+		Index: s.DB, Edges: s.DB, Series: s.DB, QueryTimeout: 10 * time.Second, Metrics: metrics,
 	}
 	if g.Points != nil {
 		deps.Points = timeseries.New(g.Points)

@@ -140,7 +140,7 @@ var allowedValues = map[string]*regexp.Regexp{
 	"group": regexp.MustCompile(`^livegraph-(points|commands|embeddings|lexical|audit)$`),
 	"topic": oneOf("points", `graph\.commands`, `graph\.events`, "audit"), "use": regexp.MustCompile(`^[a-z_]{5,12}$`),
 	"engine": oneOf("clickhouse", "embedder", "kafka", "milvus", "postgres", "redis", "valkey"),
-	"pool":   oneOf("main", "keys", "reads", "bulk", "commands"),
+	"pool":   oneOf("main", "keys", "reads", "bulk", "commands", "replica"),
 	"by":     oneOf("redis", "memory", "process", "none"), "window": oneOf("minute", "day"),
 	"method": oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"),
 	// Templates of routes contain no digits, but all paths of checkCardinality do.
@@ -159,6 +159,7 @@ var allowedValues = map[string]*regexp.Regexp{
 		"audit",
 	),
 	"outcome":  regexp.MustCompile(`^[a-z_]{4,16}$`),
+	"target":   oneOf("replica", "primary"),
 	"reason":   regexp.MustCompile(`^[a-z0-9_]{4,20}$`),
 	"state":    oneOf("open", "redriven", "discarded", "done", "failed", "cancelled", "firing", "resolved"),
 	"kind":     regexp.MustCompile(`^[a-z]{4,12}$`),

@@ -21,6 +21,7 @@ import (
 // commit when the standby has it, too.
 type PostgresPair struct {
 	primary, standby *supervisor.Process
+	primaryDir       string
 	standbyDir       string
 }
 
@@ -41,14 +42,16 @@ func NewPostgresPair(t testing.TB) *PostgresPair {
 		}
 		return StartForTest(t, embedded.PostgresOptions{Options: o, Settings: pairSettings}, embedded.StartPostgres)
 	}
-	p := &PostgresPair{primary: start("primary"), standbyDir: filepath.Join(dir, "standby")}
-	if err := p.copyPrimary(t.Context(), filepath.Join(dir, "primary")); err != nil {
+	p := &PostgresPair{
+		primary: start("primary"), primaryDir: filepath.Join(dir, "primary"), standbyDir: filepath.Join(dir, "standby"),
+	}
+	if err := p.copyPrimary(t.Context(), p.primaryDir); err != nil {
 		t.Fatalf("testenv: copying the primary: %v", err)
 	}
 	p.standby = start("standby")
 	// The standby is a copy of before this setting, so that it waits for nobody when it is the primary.
-	execPostgres(t, p.superuser(t, filepath.Join(dir, "primary")), `ALTER SYSTEM SET synchronous_standby_names = '*'`)
-	execPostgres(t, p.superuser(t, filepath.Join(dir, "primary")), `SELECT pg_reload_conf()`)
+	execPostgres(t, p.superuser(t, p.primaryDir), `ALTER SYSTEM SET synchronous_standby_names = '*'`)
+	execPostgres(t, p.superuser(t, p.primaryDir), `SELECT pg_reload_conf()`)
 	return p
 }
 
@@ -102,6 +105,41 @@ func (p *PostgresPair) URL(t testing.TB) string {
 	query.Set("target_session_attrs", "read-write")
 	u.RawQuery = query.Encode()
 	return u.String()
+}
+
+// Asynchronous makes the primary acknowledge commits that the standby does not have yet.
+func (p *PostgresPair) Asynchronous(t testing.TB) {
+	t.Helper()
+	primary := p.superuser(t, p.primaryDir)
+	execPostgres(t, primary, `ALTER SYSTEM RESET synchronous_standby_names`)
+	execPostgres(t, primary, `SELECT pg_reload_conf()`)
+}
+
+// PrimaryURL returns the URL of the server that is the primary at first.
+func (p *PostgresPair) PrimaryURL() string { return p.primary.Address() }
+
+// StandbyURL returns the URL of the server that is the standby at first.
+func (p *PostgresPair) StandbyURL() string { return p.standby.Address() }
+
+// Standby returns the standby, which the test may stop, start and pause.
+func (p *PostgresPair) Standby() *supervisor.Process { return p.standby }
+
+// PauseReplay makes the standby receive the log and not apply it.
+func (p *PostgresPair) PauseReplay(t testing.TB) {
+	t.Helper()
+	execPostgres(t, p.superuser(t, p.standbyDir), `SELECT pg_wal_replay_pause()`)
+}
+
+// ResumeReplay ends PauseReplay.
+func (p *PostgresPair) ResumeReplay(t testing.TB) {
+	t.Helper()
+	execPostgres(t, p.superuser(t, p.standbyDir), `SELECT pg_wal_replay_resume()`)
+}
+
+// Promote makes the standby a primary. The other primary continues.
+func (p *PostgresPair) Promote(t testing.TB) {
+	t.Helper()
+	execPostgres(t, p.superuser(t, p.standbyDir), `SELECT pg_promote()`)
 }
 
 // cutOff is the time between the last record that the standby gets and the death of the primary. What the

@@ -60,8 +60,8 @@ func (c *DoctorCmd) doctorTarget() doctor.Target {
 	return doctor.Target{
 		SharesAddresses: shares,
 		KafkaBrokers:    c.Kafka.Brokers, KafkaSecurity: c.Kafka.KafkaSecurity, ClickHouseURL: c.ClickHouse.URL.Reveal(),
-		PostgresURL: c.Postgres.URL.Reveal(),
-		RedisURL:    c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
+		PostgresURL: c.Postgres.URL.Reveal(), Postgres: c.Postgres,
+		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
 		ClickHouseTLS: c.ClickHouse.TLS, RedisTLS: c.Redis.TLS, MilvusTLS: c.Milvus.TLS, Listener: c.TLS,
 		RedisSentinel: c.Redis.Sentinel, ClickHouseCluster: c.ClickHouse.Cluster,
 		Embedder: c.Embedder, Capabilities: c.Capabilities,

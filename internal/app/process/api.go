@@ -69,6 +69,9 @@ func (b *builder) addAPI() error {
 	b.add("command outcomes", graph.Waiter.Run)
 	b.add("idempotency keys", idempotencyKeys.Run)
 	b.add("graph feed", graph.Feed.Run)
+	if b.Replica != nil {
+		b.add("replica of Postgres", b.Replica.Run)
+	}
 	b.add("audit trail", trail.Run)
 	return nil
 }

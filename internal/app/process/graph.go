@@ -27,14 +27,14 @@ type GraphAPI struct {
 
 // NewGraphAPI creates the routes of the graph.
 func NewGraphAPI(o *Options, s *stores.Stores, keys *idempotency.Manager, bodies *request.Budget) *GraphAPI {
-	replies := s.Redis.NewReplies(o.Logger)
+	replies, reads := s.Redis.NewReplies(o.Logger), s.GraphReads()
 	g := &GraphAPI{
 		Replies: replies, Waiter: commands.NewWaiter(replies, s.Postgres, o.Logger), Feed: queries.NewFeed(s.Postgres),
 	}
 	g.Feed.Register(o.Metrics)
 	g.Routes = slices.Concat(
 		queries.Routes(queries.Deps{
-			Graph: s.Postgres, Journal: s.Postgres, Feed: g.Feed, TokenKey: s.Installation.CheckpointKey,
+			Graph: reads, Journal: reads, Feed: g.Feed, TokenKey: s.Installation.CheckpointKey,
 			QueryTimeout: o.Config.API.QueryTimeout,
 		}),
 		commands.Routes(commands.Deps{

@@ -11,9 +11,12 @@ import (
 // requests report which part of a search was not possible.
 func SearchRoutes(o *Options, s *stores.Stores) []route.Route {
 	metrics := rag.NewMetrics(o.Metrics)
-	engine := rag.NewEngine(rag.Stores{Postgres: s.Postgres, Milvus: s.Milvus, Embedder: s.Queries}, o.Logger, metrics)
+	reads := s.GraphReads()
+	engine := rag.NewEngine(rag.Stores{
+		Texts: s.Postgres.Texts, Graph: reads, Milvus: s.Milvus, Embedder: s.Queries,
+	}, o.Logger, metrics)
 	return rag.Routes(rag.Deps{
-		Engine: engine, Index: s.Postgres, Edges: s.Postgres, Series: s.Postgres, Points: timeseries.New(s.ClickHouse),
+		Engine: engine, Index: s.Postgres, Edges: reads, Series: s.Postgres, Points: timeseries.New(s.ClickHouse),
 		QueryTimeout: o.Config.API.QueryTimeout, Metrics: metrics,
 	})
 }

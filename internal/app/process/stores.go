@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka/secure"
 	"github.com/livegraph/livegraph/storage/milvus"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/replica"
 	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
@@ -23,32 +24,9 @@ func (b *builder) open(ctx context.Context) (err error) {
 	if b.Embedders, err = stores.OpenEmbedders(b.Config.Embedder); err != nil {
 		return err
 	}
-	pools, points := postgres.NewMetrics(b.Metrics), clickhouse.NewMetrics(b.Metrics)
-	err = b.await(ctx, "Postgres", func(ctx context.Context) error {
-		if b.Postgres, err = pgstores.Open(
-			ctx, b.Config.Postgres.URL.Reveal(), b.Config.Postgres.MaxConns, postgres.WithMetrics(pools, "main"),
-			postgres.WithTracing(b.Tracing),
-		); err != nil {
-			return err
-		}
-		return b.Postgres.Migrate(ctx)
-	})
-	if err != nil {
+	points := clickhouse.NewMetrics(b.Metrics)
+	if err := b.openPostgres(ctx); err != nil {
 		return err
-	}
-	if b.Keys, err = pgstores.Open(
-		ctx, b.Config.Postgres.URL.Reveal(), keyConns, postgres.WithMetrics(pools, "keys"), postgres.WithTracing(b.Tracing),
-	); err != nil {
-		return err
-	}
-	if b.Config.Has("commands") {
-		b.Commands, err = pgstores.Open(
-			ctx, b.Config.Postgres.URL.Reveal(), b.Config.Commands.Connections, postgres.WithMetrics(pools, "commands"),
-			postgres.WithTracing(b.Tracing),
-		)
-		if err != nil {
-			return err
-		}
 	}
 	if b.Installation, err = b.Postgres.Installation(ctx); err != nil {
 		return err
@@ -73,6 +51,42 @@ func (b *builder) open(ctx context.Context) (err error) {
 		return err
 	}
 	return b.openKafka(ctx)
+}
+
+// openPostgres opens the pools of connections to Postgres and migrates its schema.
+func (b *builder) openPostgres(ctx context.Context) error {
+	cfg, pools := &b.Config.Postgres, postgres.NewMetrics(b.Metrics)
+	options := func(pool string) []postgres.Option {
+		return []postgres.Option{
+			postgres.WithMetrics(pools, pool), postgres.WithTracing(b.Tracing),
+			postgres.WithDirectURL(cfg.DirectURL.Reveal()),
+		}
+	}
+	open := func(ctx context.Context, pool string, conns int32) (*pgstores.DB, error) {
+		return pgstores.Open(ctx, cfg.URL.Reveal(), conns, options(pool)...)
+	}
+	err := b.await(ctx, "Postgres", func(ctx context.Context) (err error) {
+		if b.Postgres, err = open(ctx, "main", cfg.MaxConns); err != nil {
+			return err
+		}
+		return b.Postgres.Migrate(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	if b.Keys, err = open(ctx, "keys", keyConns); err != nil {
+		return err
+	}
+	if b.Config.Has("commands") {
+		if b.Commands, err = open(ctx, "commands", b.Config.Commands.Connections); err != nil {
+			return err
+		}
+	}
+	metrics := replica.NewMetrics(b.Metrics)
+	if b.Config.Has("api") {
+		b.Replica, err = stores.OpenReplica(ctx, *cfg, b.Keys.DB, metrics, b.Logger, options("replica")...)
+	}
+	return err
 }
 
 func (b *builder) openKafka(ctx context.Context) error {

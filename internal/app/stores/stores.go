@@ -25,6 +25,7 @@ type Stores struct {
 	Postgres   *stores.DB
 	Keys       *stores.DB // separate connections, so that slow queries do not delay the check of a key
 	Commands   *stores.DB // only for the commands consumer, so that reads do not delay commands
+	Replica    *Replica   // nil: none is configured
 	ClickHouse *clickhouse.DB
 	Kafka      *kafka.Client
 	Redis      *redis.DB
@@ -48,6 +49,9 @@ func (s *Stores) Close() {
 	}
 	if s.Milvus != nil {
 		_ = s.Milvus.Close()
+	}
+	if s.Replica != nil {
+		s.Replica.db.Close()
 	}
 	for _, db := range []*stores.DB{s.Keys, s.Commands, s.Postgres} {
 		if db != nil {

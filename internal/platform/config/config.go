@@ -70,12 +70,6 @@ type Config struct {
 	Capabilities Capabilities `kong:"-"`
 }
 
-// Postgres holds the settings of Postgres, which stores the registry, the keys and the graph.
-type Postgres struct {
-	URL      Secret `help:"URL of Postgres: postgres://user:password@host:5432/database (for TLS with ?sslmode=verify-full and sslrootcert, sslcert, sslkey as in libpq). Empty: embedded." env:"LIVEGRAPH_POSTGRES_URL"`
-	MaxConns int32  `help:"Maximum number of connections of this process." default:"16" env:"LIVEGRAPH_POSTGRES_MAX_CONNS"`
-}
-
 // Redis holds the settings of Redis, which has counters and caches.
 type Redis struct {
 	URL      Secret        `help:"URL of Redis or Valkey: redis://user:password@host:6379/0. Behind Sentinels: redis-sentinel://user:password@host:26379,host:26379/0?master=NAME. A Cluster: redis-cluster://user:password@host:6379,host:6379. For TLS rediss://…, rediss-sentinel://… and rediss-cluster://…. Without a user: the default user. Empty: embedded." env:"LIVEGRAPH_REDIS_URL"`

@@ -67,6 +67,12 @@ func TestWrongValuesAreRefusedByName(t *testing.T) {
 		{"--listen=8080", `--listen: "8080" is not host:port`},
 		{"--roles=api,cook", `--roles: "cook" is not one of all, api, points`},
 		{"--postgres-url=mysql://u:p@h/db", "--postgres-url: is not a URL with scheme postgres"},
+		{"--postgres-direct-url=postgres://u:p@h/db", "--postgres-direct-url: goes together with --postgres-url"},
+		{"--postgres-replica-url=postgres://u:p@h/db", "--postgres-replica-url: goes together with --postgres-url"},
+		{
+			"--postgres-url=postgres://u:p@h/db --postgres-replica-url=postgres://u:p@i/db --postgres-replica-max-lag=1ms",
+			"--postgres-replica-max-lag: must be at least 1s",
+		},
 		{"--points-batch-rows=0", "--points-batch-rows: must be above zero"},
 		{"--ingest-log-full-threshold=1.5", "--ingest-log-full-threshold: must be above 0"},
 		{"--api-trusted-proxies=10.0.0.1", "is not a network"},
@@ -121,7 +127,10 @@ func TestALoginInClearTextIsWarnedOf(t *testing.T) {
 }
 
 func TestSecretsAreHiddenWhereverTheConfigurationIsPrinted(t *testing.T) {
-	cfg, err := parse(t, "", "--postgres-url=postgres://u:hunter2@h:5432/db")
+	address := "=postgres://u:hunter2@h:5432/db"
+	cfg, err := parse(
+		t, "", "--postgres-url"+address, "--postgres-direct-url"+address, "--postgres-replica-url"+address,
+	)
 	require.NoError(t, err)
 	require.Contains(t, cfg.Postgres.URL.Reveal(), "hunter2")
 

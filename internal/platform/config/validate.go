@@ -35,6 +35,7 @@ func (c *Config) Validate() error {
 	if c.Graph.DeletedFor < 0 {
 		invalid("graph-deleted-for", "must not be below zero")
 	}
+	c.Postgres.validate(invalid)
 	c.Commands.validate(invalid)
 	c.Lexical.validate(invalid)
 	c.Embeddings.validate(invalid)
@@ -54,12 +55,15 @@ func (c *Config) Validate() error {
 }
 
 func (c *Config) validateURLs(invalid func(setting, format string, args ...any)) {
+	postgres := []string{"postgres", "postgresql"}
 	for _, s := range []struct {
 		flag    string
 		value   Secret
 		schemes []string
 	}{
-		{"postgres-url", c.Postgres.URL, []string{"postgres", "postgresql"}},
+		{"postgres-url", c.Postgres.URL, postgres},
+		{"postgres-direct-url", c.Postgres.DirectURL, postgres},
+		{"postgres-replica-url", c.Postgres.Replica.URL, postgres},
 	} {
 		if s.value == "" {
 			continue

@@ -56,6 +56,10 @@ func New(store Store, name string, hold time.Duration) *Lease {
 	return &Lease{store: store, name: name, holder: uuid.New(), hold: hold}
 }
 
+// Holder returns the id by which the store knows the holder of this lease, so that a transaction of the store can
+// check that it still holds it.
+func (l *Lease) Holder() uuid.UUID { return l.holder }
+
 // Acquire acquires the lease, or renews it unless it was renewed shortly before, and reports
 // whether it is held. Call it before each step of work whose steps take less than two
 // thirds of the duration of the lease.

@@ -40,6 +40,9 @@ type Server struct {
 	MilvusAddress     string `json:"milvusAddress"`
 	MilvusToken       string `json:"milvusToken,omitempty"`
 
+	PostgresDirectURL  string `json:"postgresDirectUrl,omitempty"`
+	PostgresReplicaURL string `json:"postgresReplicaUrl,omitempty"`
+
 	RedisSentinelUsername string `json:"redisSentinelUsername,omitempty"`
 	RedisSentinelPassword string `json:"redisSentinelPassword,omitempty"`
 

@@ -49,6 +49,7 @@ type Target struct {
 	// ClickHouseCluster is the cluster of the tables; empty: they are on one server.
 	ClickHouseCluster string
 	PostgresURL       string
+	Postgres          config.Postgres // the URLs beside PostgresURL, and the settings of the replica
 	RedisURL          string
 	MilvusAddress     string
 	MilvusToken       string
@@ -85,6 +86,7 @@ type check struct {
 // checks are all checks, in the order of their results.
 var checks = []check{
 	{"postgres", checkPostgres},
+	{"postgres replica", checkPostgresReplica},
 	{"clickhouse", checkClickHouse},
 	{"kafka", checkKafka},
 	{"redis", checkRedis},

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/replica"
 )
 
 const (
@@ -28,7 +30,7 @@ func checkPostgres(ctx context.Context, t Target) []Result {
 	if err := postgres.CheckURL(t.PostgresURL); err != nil {
 		return failed("postgres", address, err, "correct LIVEGRAPH_POSTGRES_URL, or the file")
 	}
-	conn, err := pgx.Connect(ctx, t.PostgresURL)
+	conn, err := connectPostgres(ctx, t.PostgresURL)
 	if err != nil {
 		return failed("postgres", address, redactError(err, t.PostgresURL), postgresAdvice(err))
 	}
@@ -58,7 +60,104 @@ func checkPostgres(ctx context.Context, t Target) []Result {
 	if float64(used) > maxConnectionShare*float64(maxConnections) {
 		r.warn("nearly all connections are in use", "raise max_connections, or lower LIVEGRAPH_POSTGRES_MAX_CONNS")
 	}
+	if err := checkPooler(ctx, conn, t, &r); err != nil {
+		return failed("postgres", address, err, postgresAdvice(err))
+	}
 	return []Result{r}
+}
+
+// connectPostgres opens a connection that works through a pooler, too.
+func connectPostgres(ctx context.Context, address string) (*pgx.Conn, error) {
+	cfg, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, err
+	}
+	cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	return pgx.ConnectConfig(ctx, cfg)
+}
+
+// checkPooler adds warnings about a pooler in transaction mode, such as PgBouncer, between this process and Postgres.
+func checkPooler(ctx context.Context, conn *pgx.Conn, t Target, r *Result) error {
+	if t.Postgres.DirectURL == "" {
+		shared, err := sharesSession(ctx, conn, t.PostgresURL)
+		if shared {
+			r.warn("a pooler in transaction mode answers",
+				"set LIVEGRAPH_POSTGRES_DIRECT_URL to the URL of Postgres itself, for migrations")
+		}
+		return err
+	}
+	var statement, idle string
+	err := conn.QueryRow(ctx, `SELECT current_setting('statement_timeout'),
+		current_setting('idle_in_transaction_session_timeout')`).Scan(&statement, &idle)
+	if err == nil && (statement == "0" || idle == "0") {
+		r.warn("Postgres does not end the statements and transactions of clients that are lost",
+			"ALTER ROLE … SET statement_timeout = '30s', and likewise lock_timeout and idle_in_transaction_session_timeout")
+	}
+	direct, connectErr := connectPostgres(ctx, t.Postgres.DirectURL.Reveal())
+	if connectErr != nil {
+		r.warn("LIVEGRAPH_POSTGRES_DIRECT_URL cannot be used: "+
+			redactError(connectErr, t.Postgres.DirectURL.Reveal()).Error(), "correct it: migrations need it")
+		return err
+	}
+	return errors.Join(err, direct.Close(context.WithoutCancel(ctx)))
+}
+
+// sharesSession reports whether two connections use the same session of the server, as a pooler in transaction mode
+// makes them do when it has no other work.
+func sharesSession(ctx context.Context, conn *pgx.Conn, address string) (bool, error) {
+	other, err := connectPostgres(ctx, address)
+	if err != nil {
+		return false, err
+	}
+	defer other.Close(context.WithoutCancel(ctx))
+	var first, second int
+	for c, pid := range map[*pgx.Conn]*int{conn: &first, other: &second} {
+		if err := c.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(pid); err != nil {
+			return false, err
+		}
+	}
+	return first == second, nil
+}
+
+// checkPostgresReplica checks the replica, if one is configured. A replica that cannot be used is a warning: the
+// primary answers all reads.
+func checkPostgresReplica(ctx context.Context, t Target) []Result {
+	address := t.Postgres.Replica.URL.Reveal()
+	if address == "" || t.PostgresURL == "" {
+		return nil
+	}
+	r := Result{Name: "postgres replica", Status: OK, Address: redactURL(address)}
+	lag, err := replicaLag(ctx, t)
+	switch {
+	case errors.Is(err, replica.ErrLag):
+		r.Status, r.Detail = Warning, fmt.Sprintf("lags more than %s: the primary answers all reads", maxReplicaWait)
+		r.Advice = "look at pg_stat_replication of the primary, and at the load of the replica"
+	case err != nil:
+		r.Status, r.Detail = Warning, "is not used: "+redactError(err, address).Error()
+		r.Advice = "set LIVEGRAPH_POSTGRES_REPLICA_URL to a streaming replica of LIVEGRAPH_POSTGRES_URL that runs"
+	default:
+		r.Detail = fmt.Sprintf("had the changes of the primary after %s", lag.Round(time.Millisecond))
+	}
+	return []Result{r}
+}
+
+// maxReplicaWait is the maximum time for which checkPostgresReplica waits for the replica.
+const maxReplicaWait = 3 * time.Second
+
+// replicaLag returns how long the replica takes to have what the primary has.
+func replicaLag(ctx context.Context, t Target) (time.Duration, error) {
+	pooled := postgres.WithDirectURL(t.Postgres.DirectURL.Reveal())
+	primary, err := postgres.Open(ctx, t.PostgresURL, 1, pooled)
+	if err != nil {
+		return 0, err
+	}
+	defer primary.Close()
+	standby, err := postgres.Open(ctx, t.Postgres.Replica.URL.Reveal(), 1, pooled, postgres.AsReplica())
+	if err != nil {
+		return 0, err
+	}
+	defer standby.Close()
+	return replica.Check(ctx, primary, standby, maxReplicaWait)
 }
 
 // postgresTLS has the names of the TLS settings of Postgres, which are parameters of the URL.

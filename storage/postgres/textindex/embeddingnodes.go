@@ -1,19 +1,20 @@
 package textindex
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/lease"
+	"github.com/livegraph/livegraph/internal/platform/retry"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -115,63 +116,70 @@ func byRef[T any](list []T, key func(T) NodeRef) map[NodeRef]T {
 	return found
 }
 
-// IndexWriter holds the locks for writing an index for some workspaces, exclusive among all
-// processes, until Release. It is used by one goroutine.
+// IndexWriter writes an index for some workspaces. It holds their leases, exclusive among all processes. It is
+// used by one goroutine.
 type IndexWriter struct {
-	conn  *pgxpool.Conn
-	index uuid.UUID
+	*Store
+	index  uuid.UUID
+	leases *postgres.LeaseSet
+	holder uuid.UUID
 }
 
-// WriteIndex waits for the locks for writing an index for the workspaces. The writer holds a
-// connection of the pool. If that connection is lost, the methods of the writer fail.
-func (db *Store) WriteIndex(ctx context.Context, index uuid.UUID, workspaces []uuid.UUID) (*IndexWriter, error) {
-	conn, err := db.pool.Acquire(ctx)
-	if err != nil {
-		return nil, postgres.Classify(fmt.Errorf("connecting to write an index: %w", err))
+const (
+	// indexLease is the time after which another process may write the workspaces of a process that died.
+	indexLease = 6 * time.Second
+	// maxIndexWait is the maximum time for which WriteIndex waits for another writer.
+	maxIndexWait = 10 * time.Second
+	// The leases of other writers are requested again with delays between these.
+	indexRetryMin, indexRetryMax = 5 * time.Millisecond, 200 * time.Millisecond
+)
+
+// WriteIndex waits for the other writers of an index for the workspaces and runs write, which is the only
+// writer meanwhile. The context of write is cancelled if that is no longer certain. From then on, the methods of
+// the IndexWriter that write fail.
+//
+// The leases are rows, not locks of a session, so that they do not depend on one connection to the server, which a
+// pooler such as PgBouncer may share.
+func (db *Store) WriteIndex(
+	ctx context.Context, index uuid.UUID, workspaces []uuid.UUID, write func(context.Context, *IndexWriter) error,
+) error {
+	names := make([]string, len(workspaces))
+	for i, id := range workspaces {
+		names[i] = "index " + index.String() + " " + id.String()
 	}
-	w := &IndexWriter{conn: conn, index: index}
-	for _, key := range lockKeys(index, workspaces) { // sorted, to avoid deadlocks
-		if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, key); err != nil {
-			w.Release(ctx)
-			return nil, postgres.Classify(fmt.Errorf("waiting for the writer of the index: %w", err))
+	set := db.root.NewLeaseSet(names)
+	l := lease.New(set, "index", indexLease)
+	w := &IndexWriter{Store: db, index: index, leases: set, holder: l.Holder()}
+	defer func() {
+		if err := l.Release(ctx); err != nil {
+			slog.WarnContext(ctx, "the leases of a writer of the search index run out by themselves", "error", err)
+		}
+	}()
+	until := time.Now().Add(maxIndexWait)
+	for pace := retry.New(indexRetryMin, indexRetryMax); ; {
+		err := l.Run(ctx, func(ctx context.Context) error { return write(ctx, w) })
+		switch {
+		case !errors.Is(err, lease.ErrHeld):
+			return leaseError(err)
+		case time.Now().After(until):
+			return fault.Wrap(err, fault.Unavailable, "The search index is being written").After(postgres.RetryAfter)
+		case !pace.Wait(ctx):
+			return ctx.Err()
 		}
 	}
-	return w, nil
 }
 
-// lockKeys returns the keys of the advisory locks of an index and workspaces, sorted.
-func lockKeys(index uuid.UUID, workspaces []uuid.UUID) []int64 {
-	var keys []int64
-	for _, id := range workspaces {
-		sum := sha256.Sum256(bytes.Join([][]byte{[]byte("livegraph embeddings"), index[:], id[:]}, nil))
-		keys = append(keys, int64(binary.LittleEndian.Uint64(sum[:])))
+// leaseError adds a kind to the error of a lost lease: the work can be repeated.
+func leaseError(err error) error {
+	if errors.Is(err, lease.ErrLost) {
+		return fault.Wrap(err, fault.Unavailable, "Another process writes the search index").After(postgres.RetryAfter)
 	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	return err
 }
 
-// releaseTimeout limits the release of the locks. A connection that does not respond in time is
-// closed, which releases the locks.
-const releaseTimeout = 2 * time.Second
-
-// Release releases the locks and the connection.
-func (w *IndexWriter) Release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-	defer cancel()
-	if _, err := w.conn.Exec(ctx, `SELECT pg_advisory_unlock_all()`); err != nil {
-		_ = w.conn.Conn().Close(ctx)
-	}
-	w.conn.Release()
-}
-
-// LiveTexts is Store.LiveTexts on the connection of the writer.
-func (w *IndexWriter) LiveTexts(ctx context.Context, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
-	return liveTexts(ctx, w.conn, refs)
-}
-
-// IndexedNodes is Store.IndexedNodes on the connection of the writer.
+// IndexedNodes reads what the index contains of nodes.
 func (w *IndexWriter) IndexedNodes(ctx context.Context, refs []NodeRef) (map[NodeRef]IndexedNode, error) {
-	return indexedNodes(ctx, w.conn, w.index, refs)
+	return indexedNodes(ctx, w.pool, w.index, refs)
 }
 
 // Intend records that nodes are about to be written to the index, with their numbers of chunks.
@@ -180,7 +188,7 @@ func (w *IndexWriter) Intend(ctx context.Context, nodes []IndexedNode) error {
 		return nil
 	}
 	c := indexedColumns(nodes)
-	_, err := w.conn.Exec(ctx, `INSERT INTO embedding_nodes AS e (index_id, workspace_id, node_id, entity_type, chunks)
+	_, err := w.pool.Exec(ctx, `INSERT INTO embedding_nodes AS e (index_id, workspace_id, node_id, entity_type, chunks)
 		SELECT $1, * FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::int[])
 		ON CONFLICT (index_id, workspace_id, node_id) DO UPDATE SET intent = true,
 		chunks = GREATEST(e.chunks, excluded.chunks)`,
@@ -203,10 +211,7 @@ type IndexedBatch struct {
 
 // Complete records what was written, in one transaction.
 func (w *IndexWriter) Complete(ctx context.Context, done IndexedBatch) error {
-	err := pgx.BeginFunc(ctx, w.conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, postgres.UseIndexScans); err != nil {
-			return err
-		}
+	err := w.inTx(ctx, func(tx pgx.Tx) error {
 		c := indexedColumns(done.Nodes)
 		sums, err := changedSums(ctx, tx, w.index, append(slices.Clone(done.Removed), c.refs...))
 		if err != nil {
@@ -239,6 +244,17 @@ func (w *IndexWriter) Complete(ctx context.Context, done IndexedBatch) error {
 		return postgres.Classify(fmt.Errorf("noting what is indexed: %w", err))
 	}
 	return nil
+}
+
+// inTx runs work in a transaction during which no other process becomes a writer. The error is lease.ErrLost if
+// another one was in the meantime.
+func (w *IndexWriter) inTx(ctx context.Context, work func(pgx.Tx) error) error {
+	return leaseError(w.root.InBulkTx(ctx, func(tx pgx.Tx) error {
+		if err := w.leases.Lock(ctx, tx, w.holder); err != nil {
+			return err
+		}
+		return work(tx)
+	}))
 }
 
 // sums are the changes of the numbers of nodes and vectors, by workspace.

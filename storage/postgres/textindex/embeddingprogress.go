@@ -203,19 +203,24 @@ func (db *Store) IndexedVectors(ctx context.Context, workspace uuid.UUID) (vecto
 
 // Forget records that the index contains nothing of a workspace.
 func (w *IndexWriter) Forget(ctx context.Context, workspace uuid.UUID) error {
-	for _, table := range []string{"embedding_nodes", "embedding_progress"} {
-		if _, err := w.conn.Exec(
-			ctx, `DELETE FROM `+table+` WHERE index_id = $1 AND workspace_id = $2`, w.index, workspace,
-		); err != nil {
-			return postgres.Classify(fmt.Errorf("forgetting what is indexed of a workspace: %w", err))
+	err := w.inTx(ctx, func(tx pgx.Tx) error {
+		for _, table := range []string{"embedding_nodes", "embedding_progress"} {
+			_, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE index_id = $1 AND workspace_id = $2`, w.index, workspace)
+			if err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return postgres.Classify(fmt.Errorf("forgetting what is indexed of a workspace: %w", err))
 	}
 	return nil
 }
 
 // Vectors returns the number of vectors of a workspace in the index.
 func (w *IndexWriter) Vectors(ctx context.Context, workspace uuid.UUID) (vectors int64, err error) {
-	err = w.conn.QueryRow(
+	err = w.pool.QueryRow(
 		ctx, `SELECT COALESCE(sum(vectors), 0)::bigint FROM embedding_progress WHERE index_id = $1 AND workspace_id = $2`,
 		w.index, workspace,
 	).Scan(&vectors)
@@ -227,7 +232,7 @@ func (w *IndexWriter) Vectors(ctx context.Context, workspace uuid.UUID) (vectors
 func (w *IndexWriter) Nodes(
 	ctx context.Context, workspace uuid.UUID, after *uuid.UUID, limit int,
 ) ([]IndexedNode, error) {
-	rows, err := w.conn.Query(
+	rows, err := w.pool.Query(
 		ctx, `SELECT workspace_id, node_id, entity_type, text_hash, chunks, vectors, intent FROM embedding_nodes
 		WHERE index_id = $1 AND workspace_id = $2 AND ($3::uuid IS NULL OR node_id > $3) ORDER BY node_id LIMIT $4`,
 		w.index, workspace, after, limit,

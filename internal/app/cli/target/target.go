@@ -14,6 +14,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/platform/runfile"
 	"github.com/livegraph/livegraph/internal/services/firstrun"
+	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
@@ -69,7 +70,10 @@ func (t *Target) FillFromServer() error {
 		}
 		return filled
 	}
-	fill(&t.Postgres.URL, server.PostgresURL)
+	if fill(&t.Postgres.URL, server.PostgresURL) {
+		t.Postgres.DirectURL = config.Secret(server.PostgresDirectURL)
+		t.Postgres.Replica.URL = config.Secret(server.PostgresReplicaURL)
+	}
 	if fill(&t.ClickHouse.URL, server.ClickHouseURL) {
 		t.ClickHouse.TLS, t.ClickHouse.Cluster = server.ClickHouseTLS, server.ClickHouseCluster
 	}
@@ -125,7 +129,7 @@ func (t *Target) WithPostgres(ctx context.Context, work func(*stores.DB) error) 
 			return err
 		}
 	}
-	db, err := stores.Open(ctx, t.Postgres.URL.Reveal(), 2)
+	db, err := stores.Open(ctx, t.Postgres.URL.Reveal(), 2, postgres.WithDirectURL(t.Postgres.DirectURL.Reveal()))
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/livegraph/livegraph/internal/app/process"
 	"github.com/livegraph/livegraph/internal/app/stores"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
+	"github.com/livegraph/livegraph/storage/postgres"
 	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
@@ -127,7 +128,10 @@ func (c *tenant) withStores(ctx context.Context, work func(*stores.Stores, *sess
 	}
 	s := &stores.Stores{}
 	defer s.Close()
-	if s.Postgres, err = pgstores.Open(ctx, c.Postgres.URL.Reveal(), postgresConns); err != nil {
+	s.Postgres, err = pgstores.Open(
+		ctx, c.Postgres.URL.Reveal(), postgresConns, postgres.WithDirectURL(c.Postgres.DirectURL.Reveal()),
+	)
+	if err != nil {
 		return err
 	}
 	if s.Installation, err = s.Postgres.Installation(ctx); err != nil {
