@@ -30,8 +30,9 @@ func bytesOf(t testing.TB, m interface{ Marshal() ([]byte, error) }) []byte {
 func testHistogram(n int64) *histogram.Histogram {
 	return &histogram.Histogram{
 		Schema: 1, ZeroThreshold: 0.001, ZeroCount: uint64(n), Count: uint64(9*n + 10), Sum: 18.4 * float64(n+1),
-		PositiveSpans: []histogram.Span{{Offset: 0, Length: 2}, {Offset: 1, Length: 2}}, PositiveBuckets: []int64{n + 1, 1, -1, 0},
-		NegativeSpans: []histogram.Span{{Offset: -3, Length: 4}}, NegativeBuckets: []int64{n + 1, 1, -1, 0},
+		PositiveSpans:   []histogram.Span{{Offset: 0, Length: 2}, {Offset: 1, Length: 2}},
+		PositiveBuckets: []int64{n + 1, 1, -1, 0},
+		NegativeSpans:   []histogram.Span{{Offset: -3, Length: 4}}, NegativeBuckets: []int64{n + 1, 1, -1, 0},
 	}
 }
 
