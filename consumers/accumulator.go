@@ -41,8 +41,7 @@ func (b *batch) offsets() map[int32]int64 {
 
 // accumulator collects records into batches. A batch is taken when it is full or, while no other
 // batch is in flight, when it is due. So inserts are large when the store is the bottleneck and
-// prompt when it is not. When the log has been quiet for quietTime, no more records would join the
-// batch, so it does not wait for those in flight if the store can take it.
+// prompt when it is not.
 type accumulator struct {
 	cfg     Config
 	handler Handler
@@ -52,7 +51,6 @@ type accumulator struct {
 	waiting   []*batch  // full, in order, before current; only in the pipeline of one partition
 	inFlight  []*batch  // taken and not finished, in order
 	lastTaken time.Time // time at which a batch was last taken
-	lastAdded time.Time // time at which records were last added
 	// smallTook is how long the last batch took to process, 0 unless it was small.
 	smallTook time.Duration
 	drained   bool   // the log contained no more records at the last add
@@ -105,7 +103,7 @@ func (in *accumulator) add(records []*kgo.Record, drained bool) {
 		}
 		b.records = append(b.records, r)
 	}
-	in.drained, in.lastAdded = drained, time.Now()
+	in.drained = drained
 	notify(in.wake)
 }
 
@@ -201,11 +199,10 @@ func (in *accumulator) tryNext() (taken *batch, wait time.Duration, over bool) {
 	}
 	full := in.full()
 	if !full && !in.force && !in.closed {
-		dueAt, ok := in.due()
-		if !ok {
+		if len(in.inFlight) > 0 {
 			return nil, idleWait, false
 		}
-		if wait := time.Until(dueAt); wait > 0 {
+		if wait := time.Until(in.due()); wait > 0 {
 			return nil, wait, false
 		}
 	}
@@ -229,16 +226,11 @@ func (in *accumulator) markInFlight(b *batch, small bool) {
 // would keep a busy machine from anything else.
 const smallBatchShare = 3
 
-// quietTime is how long no records have come when a batch is taken although others are in flight. While
-// points are sent as fast as they are accepted, records come every few milliseconds.
-const quietTime = 20 * time.Millisecond
-
 // due returns the time at which the current batch is taken even if it is not full. That is
 // BatchWait after its first record or, if the log is drained, BatchWait after the last batch was
-// taken, if that is earlier. If small batches take long, it is later, up to MaxWait. ok is false if
-// it must wait for a batch in flight.
-func (in *accumulator) due() (dueAt time.Time, ok bool) {
-	dueAt = in.current.firstPolled.Add(in.cfg.BatchWait)
+// taken, if that is earlier. If small batches take long, it is later, up to MaxWait.
+func (in *accumulator) due() time.Time {
+	dueAt := in.current.firstPolled.Add(in.cfg.BatchWait)
 	if soonest := in.lastTaken.Add(in.cfg.BatchWait); in.drained && soonest.Before(dueAt) {
 		dueAt = soonest
 	}
@@ -246,13 +238,7 @@ func (in *accumulator) due() (dueAt time.Time, ok bool) {
 	if spaced.After(dueAt) {
 		dueAt = spaced
 	}
-	if len(in.inFlight) == 0 {
-		return dueAt, true
-	}
-	if quiet := in.lastAdded.Add(quietTime); quiet.After(dueAt) {
-		dueAt = quiet
-	}
-	return dueAt, in.drained && len(in.inFlight) < in.cfg.StoreAtOnce
+	return dueAt
 }
 
 // finish removes a taken batch and closes its channel done.

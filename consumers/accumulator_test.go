@@ -117,38 +117,6 @@ func TestSmallBatchesThatTakeLongAreFewer(t *testing.T) {
 	})
 }
 
-// TestABatchDoesNotWaitForOthersWhenTheLogIsQuiet takes batches while others are in flight.
-func TestABatchDoesNotWaitForOthersWhenTheLogIsQuiet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := newTestAccumulator()
-		in.cfg.StoreAtOnce = 2
-		in.add(records("a", "b", "c", "d"), false)
-		full := requireNext(t, in, 4, 0)
-		in.add(records("e"), false)
-		time.Sleep(time.Second)
-		b, _, _ := in.tryNext()
-		require.Nil(t, b, "the log has more records")
-		in.add(records("f"), true)
-		time.Sleep(15 * time.Millisecond)
-		in.add(records("g"), true)
-		second := requireNext(t, in, 3, quietTime)
-		in.add(records("h"), true)
-		time.Sleep(time.Second)
-		b, _, _ = in.tryNext()
-		require.Nil(t, b, "the store takes two batches at a time")
-		in.finish(full)
-		in.finish(requireNext(t, in, 1, 0))
-		in.finish(second)
-
-		time.Sleep(time.Second)
-		in.add(records("i"), true)
-		small := requireNext(t, in, 1, 0)
-		in.add(records("j"), true)
-		requireNext(t, in, 1, 100*time.Millisecond) // not 20 ms: small batches are spaced
-		in.finish(small)
-	})
-}
-
 func TestWhileMoreIsToComeABatchIsTakenAtItsAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newTestAccumulator()
