@@ -103,8 +103,9 @@ func TestTheRowsOfASeriesAreInOneShard(t *testing.T) {
 }
 
 func TestRollupsAndPointsAgreeOnShards(t *testing.T) {
+	testenv.RequireFull(t)
 	const series = 4
-	requireAgreement(fillRollupFixture(t, chtest.NewOnShards(t), series), series, testenv.InFull(60, 6))
+	requireAgreement(fillRollupFixture(t, chtest.NewOnShards(t), series), series, 60)
 }
 
 func TestADeletedSourceIsRemovedFromAllShards(t *testing.T) {
@@ -157,6 +158,7 @@ func TestOldRowsAreRemovedFromAllShards(t *testing.T) {
 }
 
 func TestABackupOfOneServerIsRestoredToAClusterAndBack(t *testing.T) {
+	testenv.RequireFull(t)
 	one := fillRollupFixture(t, chtest.New(t), clusterSeries)
 	fillCluster(one)
 	cluster, again := chtest.NewOnShards(t), chtest.New(t)
@@ -314,6 +316,7 @@ func distribute(t *testing.T, s *store, shards int) {
 }
 
 func TestAShardIsAdded(t *testing.T) {
+	testenv.RequireFull(t)
 	s := chtest.NewOnShards(t)
 	distribute(t, s, 1)
 	r := fillRollupFixture(t, s, clusterSeries)
