@@ -19,7 +19,8 @@ func TestTheServiceRunsThroughPgBouncer(t *testing.T) {
 	t.Parallel()
 	direct := testenv.Postgres(t)
 	s := newServer(t)
-	s.Env = append(s.Env, "LIVEGRAPH_POSTGRES_URL="+testenv.PgBouncer(t, direct), "LIVEGRAPH_POSTGRES_DIRECT_URL="+direct)
+	s.Env = append(s.Env, "LIVEGRAPH_POSTGRES_URL="+testenv.PgBouncer(t, direct), "LIVEGRAPH_POSTGRES_DIRECT_URL="+direct,
+		"LIVEGRAPH_EMBEDDER=static") // the larger model does not keep up with the load beside other tests
 	s.Start()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
