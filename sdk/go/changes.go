@@ -3,7 +3,6 @@ package livegraph
 import (
 	"context"
 	"iter"
-	"net/url"
 	"strconv"
 )
 
@@ -12,22 +11,12 @@ type Changes struct{ t *transport }
 
 // List returns a page of the changes of a node and its edges, or of the whole graph if the id is "", newest first.
 func (c *Changes) List(ctx context.Context, nodeID string, paging Paging) (*Page[Change], error) {
-	r := listHistory.request()
-	r.Query = paging.values(changesOf(nodeID))
-	return fetchPage[Change](ctx, c.t, r)
+	return fetchPage[Change](ctx, c.t, listHistory.withQuery(paging.values(textQuery("nodeId", nodeID))))
 }
 
 // All iterates over all changes of a node and its edges, or of the whole graph if the id is "", newest first.
 func (c *Changes) All(ctx context.Context, nodeID string) iter.Seq2[Change, error] {
-	r := listHistory.request()
-	r.Query = changesOf(nodeID)
-	return pages[Change](ctx, c.t, r)
-}
-
-func changesOf(nodeID string) url.Values {
-	q := url.Values{}
-	setText(q, "nodeId", nodeID)
-	return q
+	return pages[Change](ctx, c.t, listHistory.withQuery(textQuery("nodeId", nodeID)))
 }
 
 // AllEdges iterates over the edges that a change deleted or restored with a node, in chunks of 1,000 ids.

@@ -30,9 +30,7 @@ func (d *Documents) Get(ctx context.Context, id string) (*Document, error) {
 
 // List returns a page of the documents, oldest first, without their texts.
 func (d *Documents) List(ctx context.Context, paging Paging) (*Page[Document], error) {
-	r := listDocuments.request()
-	r.Query = paging.values(nil)
-	return fetchPage[Document](ctx, d.t, r)
+	return fetchPage[Document](ctx, d.t, listDocuments.withQuery(paging.values(nil)))
 }
 
 // All iterates over all documents, oldest first, page by page, without their texts.

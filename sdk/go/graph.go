@@ -83,16 +83,12 @@ func (n *Nodes) Get(ctx context.Context, id string) (*Node, error) {
 
 // List returns a page of the nodes that match the filter.
 func (n *Nodes) List(ctx context.Context, filter NodeFilter, paging Paging) (*Page[Node], error) {
-	r := listNodes.request()
-	r.Query = paging.values(filter.values())
-	return fetchPage[Node](ctx, n.t, r)
+	return fetchPage[Node](ctx, n.t, listNodes.withQuery(paging.values(filter.values())))
 }
 
 // All iterates over all nodes that match the filter, page by page.
 func (n *Nodes) All(ctx context.Context, filter NodeFilter) iter.Seq2[Node, error] {
-	r := listNodes.request()
-	r.Query = filter.values()
-	return pages[Node](ctx, n.t, r)
+	return pages[Node](ctx, n.t, listNodes.withQuery(filter.values()))
 }
 
 // NeighborFilter selects the neighbors of a node.
@@ -121,16 +117,12 @@ func (f *NeighborFilter) values() url.Values {
 func (n *Nodes) Neighbors(
 	ctx context.Context, id string, filter NeighborFilter, paging Paging,
 ) (*Page[Neighbor], error) {
-	r := listNeighbors.request(id)
-	r.Query = paging.values(filter.values())
-	return fetchPage[Neighbor](ctx, n.t, r)
+	return fetchPage[Neighbor](ctx, n.t, listNeighbors.withQuery(paging.values(filter.values()), id))
 }
 
 // AllNeighbors iterates over all neighbors of a node, page by page.
 func (n *Nodes) AllNeighbors(ctx context.Context, id string, filter NeighborFilter) iter.Seq2[Neighbor, error] {
-	r := listNeighbors.request(id)
-	r.Query = filter.values()
-	return pages[Neighbor](ctx, n.t, r)
+	return pages[Neighbor](ctx, n.t, listNeighbors.withQuery(filter.values(), id))
 }
 
 // PathOptions selects paths between two nodes.
@@ -221,14 +213,10 @@ func (e *Edges) Get(ctx context.Context, id string) (*Edge, error) {
 
 // List returns a page of the edges that match the filter.
 func (e *Edges) List(ctx context.Context, filter EdgeFilter, paging Paging) (*Page[Edge], error) {
-	r := listEdges.request()
-	r.Query = paging.values(filter.values())
-	return fetchPage[Edge](ctx, e.t, r)
+	return fetchPage[Edge](ctx, e.t, listEdges.withQuery(paging.values(filter.values())))
 }
 
 // All iterates over all edges that match the filter, page by page.
 func (e *Edges) All(ctx context.Context, filter EdgeFilter) iter.Seq2[Edge, error] {
-	r := listEdges.request()
-	r.Query = filter.values()
-	return pages[Edge](ctx, e.t, r)
+	return pages[Edge](ctx, e.t, listEdges.withQuery(filter.values()))
 }

@@ -167,9 +167,7 @@ func (p *Points) Query(ctx context.Context, query PointQuery, paging Paging) (*P
 
 // All iterates over the series with their raw points, page by page. A series can be returned in several parts.
 func (p *Points) All(ctx context.Context, query PointQuery) iter.Seq2[PointRows, error] {
-	r := queryPoints.request()
-	r.Query = query.values()
-	return pages[PointRows](ctx, p.t, r)
+	return pages[PointRows](ctx, p.t, queryPoints.withQuery(query.values()))
 }
 
 // Aggregate returns a page of series, or groups, with one column per function and one row per bucket.
@@ -193,16 +191,12 @@ func (p *Points) Latest(ctx context.Context, query PointQuery, paging Paging) (*
 }
 
 func (p *Points) page(ctx context.Context, q url.Values, paging Paging) (*Page[PointRows], error) {
-	r := queryPoints.request()
-	r.Query = paging.values(q)
-	return fetchPage[PointRows](ctx, p.t, r)
+	return fetchPage[PointRows](ctx, p.t, queryPoints.withQuery(paging.values(q)))
 }
 
 // Series iterates over the series with the number of their points and the times of the oldest and the newest.
 func (p *Points) Series(ctx context.Context, filter SeriesFilter) iter.Seq2[Series, error] {
-	r := listSeries.request()
-	r.Query = filter.values()
-	return pages[Series](ctx, p.t, r)
+	return pages[Series](ctx, p.t, listSeries.withQuery(filter.values()))
 }
 
 // Stream returns a stream of the points that arrive from now on, or after the event with this id if it is not "".
@@ -211,9 +205,7 @@ func (p *Points) Series(ctx context.Context, filter SeriesFilter) iter.Seq2[Seri
 // content. Reset and dropped mean that events may be missing: query these points. After dropped the stream is opened
 // again. A point can be received more than once; the last value of a series and time applies.
 func (p *Points) Stream(filter SeriesFilter, after string) *EventStream {
-	r := streamPoints.request()
-	r.Query = filter.values()
-	return newEventStream(p.t, r, after)
+	return newEventStream(p.t, streamPoints.withQuery(filter.values()), after)
 }
 
 // PointRange selects points of a source.

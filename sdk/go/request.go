@@ -62,6 +62,13 @@ func (o operation) request(values ...string) *Request {
 	return &Request{Method: o.method, Path: path}
 }
 
+// withQuery returns a request of the operation with query parameters.
+func (o operation) withQuery(query url.Values, values ...string) *Request {
+	r := o.request(values...)
+	r.Query = query
+	return r
+}
+
 // withBody returns a request of the operation with a body in JSON.
 func (o operation) withBody(content any, values ...string) (*Request, error) {
 	r := o.request(values...)

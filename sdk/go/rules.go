@@ -36,9 +36,7 @@ func (r *Rules) Get(ctx context.Context, name string) (*RuleFile, error) {
 
 // List returns a page of the files by name, without their texts, and whether their rules fail.
 func (r *Rules) List(ctx context.Context, paging Paging) (*Page[ListedRuleFile], error) {
-	request := listRuleFiles.request()
-	request.Query = paging.values(nil)
-	return fetchPage[ListedRuleFile](ctx, r.t, request)
+	return fetchPage[ListedRuleFile](ctx, r.t, listRuleFiles.withQuery(paging.values(nil)))
 }
 
 // All iterates over all files by name, without their texts.
@@ -58,20 +56,10 @@ type Alerts struct{ t *transport }
 // List returns a page of the alerts in a state, or of all if it is "": those that fire, then those that are pending,
 // newest first.
 func (a *Alerts) List(ctx context.Context, state AlertState, paging Paging) (*Page[Alert], error) {
-	request := listAlerts.request()
-	request.Query = paging.values(alertsIn(state))
-	return fetchPage[Alert](ctx, a.t, request)
+	return fetchPage[Alert](ctx, a.t, listAlerts.withQuery(paging.values(textQuery("state", state))))
 }
 
 // All iterates over all active alerts in a state, or all if it is "".
 func (a *Alerts) All(ctx context.Context, state AlertState) iter.Seq2[Alert, error] {
-	request := listAlerts.request()
-	request.Query = alertsIn(state)
-	return pages[Alert](ctx, a.t, request)
-}
-
-func alertsIn(state AlertState) url.Values {
-	q := url.Values{}
-	setText(q, "state", state)
-	return q
+	return pages[Alert](ctx, a.t, listAlerts.withQuery(textQuery("state", state)))
 }

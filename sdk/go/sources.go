@@ -70,16 +70,12 @@ func (s *Sources) Get(ctx context.Context, id string) (*Source, error) {
 
 // List returns a page of the sources that match the filter.
 func (s *Sources) List(ctx context.Context, filter SourceFilter, paging Paging) (*Page[Source], error) {
-	r := listSources.request()
-	r.Query = paging.values(filter.values())
-	return fetchPage[Source](ctx, s.t, r)
+	return fetchPage[Source](ctx, s.t, listSources.withQuery(paging.values(filter.values())))
 }
 
 // All iterates over all sources that match the filter, page by page.
 func (s *Sources) All(ctx context.Context, filter SourceFilter) iter.Seq2[Source, error] {
-	r := listSources.request()
-	r.Query = filter.values()
-	return pages[Source](ctx, s.t, r)
+	return pages[Source](ctx, s.t, listSources.withQuery(filter.values()))
 }
 
 // Update changes a source and returns it. With an expected version, the request is not repeated if the server may

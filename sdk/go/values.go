@@ -98,6 +98,13 @@ func setText[T ~string](q url.Values, name string, value T) {
 	}
 }
 
+// textQuery returns parameters with one text, or none if its value is "".
+func textQuery[T ~string](name string, value T) url.Values {
+	q := url.Values{}
+	setText(q, name, value)
+	return q
+}
+
 // setTexts sets a parameter that is repeated.
 func setTexts[T ~string](q url.Values, name string, values []T) {
 	for _, value := range values {

@@ -3,7 +3,6 @@ package livegraph
 import (
 	"context"
 	"iter"
-	"net/url"
 )
 
 // Webhooks are addresses to which events of the workspace are sent. All methods require the scope admin.
@@ -27,9 +26,7 @@ func (w *Webhooks) Get(ctx context.Context, id string) (*Webhook, error) {
 
 // List returns a page of the webhooks by name.
 func (w *Webhooks) List(ctx context.Context, paging Paging) (*Page[Webhook], error) {
-	r := listWebhooks.request()
-	r.Query = paging.values(nil)
-	return fetchPage[Webhook](ctx, w.t, r)
+	return fetchPage[Webhook](ctx, w.t, listWebhooks.withQuery(paging.values(nil)))
 }
 
 // All iterates over all webhooks by name.
@@ -72,24 +69,15 @@ func (w *Webhooks) Test(ctx context.Context, id string) (*WebhookDelivery, error
 func (w *Webhooks) Deliveries(
 	ctx context.Context, id string, state WebhookDeliveryState, paging Paging,
 ) (*Page[WebhookDelivery], error) {
-	r := listWebhookDeliveries.request(id)
-	r.Query = paging.values(deliveriesIn(state))
-	return fetchPage[WebhookDelivery](ctx, w.t, r)
+	query := paging.values(textQuery("state", state))
+	return fetchPage[WebhookDelivery](ctx, w.t, listWebhookDeliveries.withQuery(query, id))
 }
 
 // AllDeliveries iterates over the deliveries of a webhook in a state, or all if it is "", newest first.
 func (w *Webhooks) AllDeliveries(
 	ctx context.Context, id string, state WebhookDeliveryState,
 ) iter.Seq2[WebhookDelivery, error] {
-	r := listWebhookDeliveries.request(id)
-	r.Query = deliveriesIn(state)
-	return pages[WebhookDelivery](ctx, w.t, r)
-}
-
-func deliveriesIn(state WebhookDeliveryState) url.Values {
-	q := url.Values{}
-	setText(q, "state", state)
-	return q
+	return pages[WebhookDelivery](ctx, w.t, listWebhookDeliveries.withQuery(textQuery("state", state), id))
 }
 
 // Redeliver sends a delivery again, in whatever state it is. The receiver gets the same webhook-id. The error is
