@@ -7,23 +7,16 @@ package clickhouseurl
 import (
 	"errors"
 	"net/url"
-	"strings"
+
+	"github.com/livegraph/livegraph/internal/platform/hostlist"
 )
 
 // Parse parses a URL and returns it with its first host, and all hosts. Its errors do not contain the URL,
 // which may have a password.
 func Parse(text string) (u *url.URL, hosts []string, err error) {
-	first, hosts := text, []string(nil)
-	if scheme, rest, found := strings.Cut(text, "://"); found {
-		end := strings.IndexAny(rest, "/?#")
-		if end < 0 {
-			end = len(rest)
-		}
-		authority, tail := rest[:end], rest[end:]
-		login := authority[:strings.LastIndexByte(authority, '@')+1]
-		hosts = strings.Split(authority[len(login):], ",")
-		// net/url does not accept several hosts with ports.
-		first = scheme + "://" + login + hosts[0] + tail
+	first := text
+	if parts, ok := hostlist.Cut(text); ok {
+		first, hosts = parts.With(parts.Scheme, parts.Hosts[0]), parts.Hosts
 	}
 	u, err = url.Parse(first)
 	if err != nil {

@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/livegraph/livegraph/internal/platform/hostlist"
 )
 
 // Mode is what a URL names.
@@ -76,29 +78,19 @@ type URL struct {
 //
 // Parameters of redis:// and rediss:// are not validated: the driver parses them.
 func Parse(text string) (URL, error) {
-	scheme, rest, found := strings.Cut(text, "://")
-	if !found || !slices.Contains(Schemes(), scheme) {
+	parts, found := hostlist.Cut(text)
+	if !found || !slices.Contains(Schemes(), parts.Scheme) {
 		return URL{}, fmt.Errorf("is not a URL with scheme %s (its value is not shown)", strings.Join(Schemes(), ", "))
 	}
-	u := URL{Mode: modeOf(scheme), TLS: strings.HasPrefix(scheme, "rediss")}
-	end := strings.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
-	}
-	authority, tail := rest[:end], rest[end:]
-	login, hosts := "", authority
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		login, hosts = authority[:at+1], authority[at+1:]
-	}
-	// net/url does not accept several hosts with ports.
-	parsed, err := url.Parse("redis://" + login + "host" + tail)
+	u := URL{Mode: modeOf(parts.Scheme), TLS: strings.HasPrefix(parts.Scheme, "rediss")}
+	parsed, err := url.Parse(parts.With("redis", "host"))
 	if err != nil {
 		return u, errors.New("cannot be parsed: special characters of user and password are percent-encoded " +
 			"(its value is not shown)")
 	}
 	u.User = parsed.User.Username()
 	u.Password, _ = parsed.User.Password()
-	if err := u.setHosts(hosts); err != nil {
+	if err := u.setHosts(parts.Hosts); err != nil {
 		return u, err
 	}
 	if err := u.setDatabase(parsed.Path); err != nil {
@@ -108,8 +100,7 @@ func Parse(text string) (URL, error) {
 }
 
 // setHosts parses the hosts and adds default ports.
-func (u *URL) setHosts(hosts string) error {
-	list := strings.Split(hosts, ",")
+func (u *URL) setHosts(list []string) error {
 	if u.Mode == Server && len(list) > 1 {
 		return errors.New("names several servers: redis:// and rediss:// name one; for Sentinels or a Cluster use " +
 			"redis-sentinel:// or redis-cluster://")

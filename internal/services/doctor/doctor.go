@@ -159,7 +159,7 @@ func medianLatency(call func() error) (float64, error) {
 
 // redactURL returns a URL without its credentials and parameters.
 func redactURL(address string) string {
-	u, hosts, err := clickhouseurl.Parse(address) // other engines have one host
+	u, hosts, err := clickhouseurl.Parse(address) // the URLs of other engines have the same form
 	if err != nil {
 		return "(not a URL)"
 	}
