@@ -106,21 +106,21 @@ chromium:
 		{ apt-get install -y -qq --no-install-recommends chromium-headless-shell fonts-dejavu-core || \
 		apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } >/dev/null; } || true
 
+# debian installs packages of Debian, where that is possible: $(call debian,TITLE,PACKAGES). Tests report what is missing.
+debian = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	echo "installing $(1)" && apt-get update -qq && export DEBIAN_FRONTEND=noninteractive && \
+	apt-get install -y -qq --no-install-recommends $(2) >/dev/null; } || true
+
 # The MQTT broker of test/mqtt.
 .PHONY: mosquitto
 mosquitto:
 	@command -v mosquitto /usr/sbin/mosquitto >/dev/null && command -v mosquitto_pub >/dev/null || \
-		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-		echo "installing Mosquitto" && apt-get update -qq && export DEBIAN_FRONTEND=noninteractive && \
-		apt-get install -y -qq --no-install-recommends mosquitto mosquitto-clients >/dev/null; } || true
+		$(call debian,Mosquitto,mosquitto mosquitto-clients)
 
 # The pooler of connections to Postgres that test/e2e runs the service through.
 .PHONY: pgbouncer
 pgbouncer:
-	@command -v pgbouncer /usr/sbin/pgbouncer >/dev/null || \
-		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-		echo "installing PgBouncer" && apt-get update -qq && export DEBIAN_FRONTEND=noninteractive && \
-		apt-get install -y -qq --no-install-recommends pgbouncer >/dev/null; } || true
+	@command -v pgbouncer /usr/sbin/pgbouncer >/dev/null || $(call debian,PgBouncer,pgbouncer)
 
 .PHONY: browser
 browser: export LIVEGRAPH_TEST = all

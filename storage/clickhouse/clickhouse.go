@@ -90,7 +90,7 @@ func Open(ctx context.Context, address string, opts ...Option) (*DB, error) {
 		return nil, err
 	}
 	db.layout.database = options.Auth.Database
-	db.layout.apply(options)
+	setDefaults(options, db.layout.settings())
 	db.options, db.send, db.fetch = options, sendBatch, fetchRows
 	if options.Protocol == ch.HTTP {
 		db.send, db.fetch = sendBody, fetchBody

@@ -38,20 +38,25 @@ func Driver(address string, files *tlsconfig.Client) (*ch.Options, error) {
 	if strings.HasPrefix(u.Scheme, "http") {
 		options.Protocol, options.Compression = ch.HTTP, &ch.Compression{Method: ch.CompressionNone}
 	}
-	if options.Settings == nil {
-		options.Settings = ch.Settings{}
-	}
-	for name, value := range map[string]any{"max_execution_time": maxExecutionSec, "async_insert": 0} {
-		if _, chosen := options.Settings[name]; !chosen {
-			options.Settings[name] = value
-		}
-	}
+	setDefaults(options, ch.Settings{"max_execution_time": maxExecutionSec, "async_insert": 0})
 	options.MaxOpenConns, options.MaxIdleConns, options.ConnMaxLifetime = maxConns, maxIdleConns, connLifetime
 	options.DialTimeout, options.ReadTimeout = dialTimeout, readTimeout
 	if options.TLS != nil {
 		setTLS(options, files)
 	}
 	return options, nil
+}
+
+// setDefaults adds settings of all statements, except those that the URL has set.
+func setDefaults(options *ch.Options, defaults ch.Settings) {
+	if options.Settings == nil {
+		options.Settings = ch.Settings{}
+	}
+	for name, value := range defaults {
+		if _, chosen := options.Settings[name]; !chosen {
+			options.Settings[name] = value
+		}
+	}
 }
 
 // setTLS makes each connection verify the server with the files that are current when it is

@@ -109,15 +109,6 @@ func quote(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }
 
-// apply adds the settings of all statements on a cluster to options, unless these have them.
-func (l Layout) apply(options *ch.Options) {
-	for name, value := range l.settings() {
-		if _, chosen := options.Settings[name]; !chosen {
-			options.Settings[name] = value
-		}
-	}
-}
-
 // settings returns the settings of all statements on a cluster. The parameters of the URL override them.
 func (l Layout) settings() ch.Settings {
 	if l.cluster == "" {

@@ -140,17 +140,15 @@ func (r *call) request() *livegraph.Request {
 	return request
 }
 
-// envelope is the envelope of every answer.
+// envelope is the envelope of every answer of success.
 type envelope[T any] struct {
-	Success bool `json:"success"`
-	Data    T    `json:"data"`
-	Meta    struct {
+	Data T `json:"data"`
+	Meta struct {
 		Total      int64  `json:"total"`
 		HasMore    bool   `json:"hasMore"`
 		NextCursor string `json:"nextCursor"`
 	} `json:"meta"`
-	Error     apiError `json:"error"`
-	RequestID string   `json:"requestId"`
+	RequestID string `json:"requestId"`
 
 	took time.Duration // duration of the successful attempt
 }

@@ -3,7 +3,6 @@ package stores
 import (
 	"context"
 	"log/slog"
-	"slices"
 
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -17,18 +16,15 @@ type Replica struct {
 }
 
 // OpenReplica opens the configured replica, which need not respond yet, or returns nil if none is configured. primary
-// is used for small statements.
+// is used for small statements. The options are those of the other pools.
 func OpenReplica(
 	ctx context.Context, cfg config.Postgres, primary *postgres.DB, metrics *replica.Metrics, logger *slog.Logger,
-	more ...postgres.Option,
+	options ...postgres.Option,
 ) (*Replica, error) {
 	if cfg.Replica.URL == "" {
 		return nil, nil
 	}
-	options := slices.Concat(
-		more, []postgres.Option{postgres.AsReplica(), postgres.WithDirectURL(cfg.DirectURL.Reveal())},
-	)
-	db, err := postgres.Open(ctx, cfg.Replica.URL.Reveal(), cfg.MaxConns, options...)
+	db, err := postgres.Open(ctx, cfg.Replica.URL.Reveal(), cfg.MaxConns, append(options, postgres.AsReplica())...)
 	if err != nil {
 		return nil, err
 	}

@@ -34,17 +34,14 @@ func (r *Reader) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*P
 	}
 	remaining := q.Limit
 	for _, t := range []rawTable{
-		{clickhouse.TablePoints, q.Numbers, numberColumns, addNumbers},
-		{clickhouse.TableStates, q.Strings, stringColumns, addStrings},
+		{clickhouse.TablePoints, q.Numbers, numberColumns, addNumbers, 0},
+		{clickhouse.TableStates, q.Strings, stringColumns, addStrings, q.TextUnit},
 	} {
 		if len(t.series) == 0 || remaining < 0 {
 			continue
 		}
 		err := r.untilCertain(func(how reading) (repeated bool, err error) {
-			c := collector{found: map[uint64]*Points{}, remaining: remaining, add: t.add}
-			if t.name == clickhouse.TableStates {
-				c.textUnit = q.TextUnit
-			}
+			c := collector{found: map[uint64]*Points{}, remaining: remaining, add: t.add, textUnit: t.textUnit}
 			err = r.db.QueryBlocks(
 				ctx, clickhouse.OpRaw, q.statement(&t, remaining, how), q.Range.parameters(), t.columns, c.collect,
 			)
@@ -68,6 +65,8 @@ type rawTable struct {
 	series  []uint64
 	columns []ch.ColumnNameAndType
 	add     func(c *Column, b *native.Block, from, to int)
+	// textUnit is that of the query if the values are strings, and otherwise 0.
+	textUnit int
 }
 
 // statement returns the statement that reads the points of a table. It reads in the order of the
