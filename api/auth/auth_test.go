@@ -89,7 +89,7 @@ func TestAKeyWorksAsSoonAsItIsMadeThoughItWasTriedBefore(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := a.Authenticate(t.Context(), text.Reveal(), netip.Addr{})
 		return err == nil
-	}, time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }
 
 func TestWithoutAPollEveryRequestLooksUp(t *testing.T) {
@@ -145,7 +145,7 @@ func TestASilentDatabaseMakesKeysUnverifiableAfterASecondAndNotForGood(t *testin
 		require.Eventually(t, func() bool {
 			_, err := a.Authenticate(t.Context(), text, netip.Addr{})
 			return err == nil
-		}, 20*time.Second, 50*time.Millisecond, name)
+		}, time.Minute, 50*time.Millisecond, name)
 	}
 }
 
@@ -253,7 +253,7 @@ func TestAProcessThatCannotAskPostgresBelievesTheOthers(t *testing.T) {
 	const good = fault.Internal
 	requireEventually := func(a *auth.Authenticator, want fault.Kind, why string) {
 		t.Helper()
-		require.Eventually(t, func() bool { return ask(a) == want }, 20*time.Second, 10*time.Millisecond, why)
+		require.Eventually(t, func() bool { return ask(a) == want }, time.Minute, 10*time.Millisecond, why)
 	}
 	requireEventually(first, good, "it is asked for")
 	requireEventually(second, good, "it is asked for")
@@ -291,7 +291,7 @@ func TestAnotherClockKeepsNoKeyAlive(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := second.Authenticate(t.Context(), text, netip.Addr{})
 		return err == nil
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	time.Sleep(time.Second)
 	_, err := second.Authenticate(t.Context(), text, netip.Addr{})
 	require.NoError(t, err)

@@ -60,7 +60,7 @@ func newEnvironment(t *testing.T, redisURL string) *environment {
 			require.ErrorIs(t, <-ended, context.Canceled)
 		})
 	}
-	require.Eventually(t, w.replies.Connected, 10*time.Second, time.Millisecond)
+	require.Eventually(t, w.replies.Connected, time.Minute, time.Millisecond)
 	return w
 }
 
@@ -128,14 +128,14 @@ func TestWithoutRedisOutcomesAreLookedUp(t *testing.T) {
 	engine := testenv.StoppableRedis(t)
 	w := newEnvironment(t, engine.Address())
 	require.NoError(t, engine.Stop(t.Context()))
-	require.Eventually(t, func() bool { return !w.replies.Connected() }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !w.replies.Connected() }, time.Minute, time.Millisecond)
 	for range 3 {
 		one := w.begin(t)
 		w.storeOutcome(t, one.ref.ID, "kept")
 		one.require(t, "kept")
 	}
 	require.NoError(t, engine.Start(t.Context()))
-	require.Eventually(t, w.replies.Connected, 20*time.Second, time.Millisecond)
+	require.Eventually(t, w.replies.Connected, time.Minute, time.Millisecond)
 	one := w.begin(t)
 	w.reply(t, one.ref.ID, "heard")
 	one.require(t, "heard")

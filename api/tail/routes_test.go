@@ -44,7 +44,7 @@ func (env *environment) addPartitions(k *kafkatest.Broker) {
 	require.NoError(env.t, err)
 	require.Eventually(env.t, func() bool {
 		return env.log.Partitions() == grownPartitions
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }
 
 // openCaughtUp opens a stream at a position and returns it with the values that it missed.
@@ -158,6 +158,6 @@ func TestAStreamVouchesForNothingAfterTheTopicWasSeen(t *testing.T) {
 	require.Eventually(t, func() bool {
 		s.Advance()
 		return s.Position().Next[0] == 1
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.LessOrEqual(t, s.Position().SinceUS, seen.UnixMicro())
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-const waitTimeout = 60 * time.Second
+const waitTimeout = time.Minute
 
 type fixture struct {
 	t      *testing.T

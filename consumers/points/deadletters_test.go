@@ -176,7 +176,7 @@ func TestADeadLetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testin
 		w.waitSettled()
 		require.Eventually(t, func() bool {
 			return len(w.listDeadLetters(pipelineadmin.DeadLetterFilter{})) == 3
-		}, 20*time.Second, 20*time.Millisecond)
+		}, time.Minute, 20*time.Millisecond)
 		back := w.listDeadLetters(pipelineadmin.DeadLetterFilter{
 			ReasonContains: "refused", States: []jobs.DeadLetterState{jobs.DeadLetterOpen},
 		})
@@ -412,7 +412,7 @@ func TestTopicsAreListedWithTheirOffsets(t *testing.T) {
 			topics, err = w.admin().Topics(t.Context())
 			require.NoError(t, err)
 			return topics[0].Lag != nil && *topics[0].Lag == 0
-		}, 20*time.Second, 20*time.Millisecond)
+		}, time.Minute, 20*time.Millisecond)
 		require.Len(t, topics, 2, "those of the graph are not created here")
 		require.Equal(t, "points", topics[0].Topic)
 		require.Equal(t, w.topic, topics[0].Name)

@@ -46,7 +46,7 @@ func TestWithTheStoreStoppedTheLogFillsMemoryDoesNotAndAllIsVisibleAfterwards(t 
 		}
 		w.produce(w.numberMessages(s[n/1000%8], ts, values))
 	}
-	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 2 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 2 }, time.Minute, 10*time.Millisecond)
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -75,7 +75,7 @@ func TestATopicThatIsCreatedAgainWhileRunningHasHigherVersions(t *testing.T) {
 
 		old := w.log.PointsTopic().ID
 		broker.Recreate(t, w.topic, partitions)
-		require.Eventually(t, func() bool { return w.log.PointsTopic().ID != old }, 10*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return w.log.PointsTopic().ID != old }, time.Minute, 10*time.Millisecond)
 		w.produceEventually(w.numberMessages(s, times(0, 20), []float64{200, 20}))
 		w.waitSettled()
 		require.Equal(t, "0=200 1=1 2=2 3=3 4=4 5=5 6=6 7=7 8=8 9=9 20=20", w.values(s))
@@ -163,7 +163,7 @@ func TestPartitionsThatAreAddedMoveSeriesUnderHigherVersions(t *testing.T) {
 		w.waitSettled()
 		_, err := broker.Admin(t).UpdatePartitions(t.Context(), 8, w.topic)
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return w.log.Partitions() == 8 }, 10*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return w.log.Partitions() == 8 }, time.Minute, 10*time.Millisecond)
 		w.produceEventually(w.numberMessages(s, times(0), []float64{99}))
 		w.waitSettled()
 		require.Equal(t, "0=99", w.values(s))
@@ -197,7 +197,7 @@ func TestADeletionSparesWhatIsWrittenAfterIt(t *testing.T) {
 			c.stop(t)
 			w.rewind()
 			c = w.consume()
-			require.Eventually(t, func() bool { return c.Metrics().Snapshot().Records >= 4 }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return c.Metrics().Snapshot().Records >= 4 }, time.Minute, time.Millisecond)
 			require.Equal(t, before, w.dump(), "again")
 		})
 		t.Run("in separate batches", func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestADeletedSourceNeverComesBack(t *testing.T) {
 		))
 		require.Eventually(t, func() bool {
 			return strings.TrimSpace(w.dump()) == ""
-		}, 10*time.Second, 50*time.Millisecond, "in the end not even the series are known")
+		}, time.Minute, 50*time.Millisecond, "in the end not even the series are known")
 
 		// The same source of another workspace is another source.
 		w.workspace = uuid.New()
@@ -273,7 +273,7 @@ func TestStoppingWithAnUnavailableStoreEndsInTimeAndLosesNothing(t *testing.T) {
 	w.waitSettled()
 	require.NoError(t, server.Stop(context.Background()))
 	w.produce(w.numberMessages(s, times(1), []float64{1}))
-	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 0 }, time.Minute, time.Millisecond)
 	began := time.Now()
 	c.stop(t)
 	require.Less(t, time.Since(began), 4*time.Second)
@@ -293,9 +293,9 @@ func TestTheConsumerWaitsForAnUnavailableRegistry(t *testing.T) {
 	w.waitSettled()
 	require.NoError(t, server.Stop(context.Background()))
 	w.produce(w.numberMessages(s, times(1), []float64{1}))
-	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 2 }, time.Minute, time.Millisecond)
 	require.NoError(t, server.Start(context.Background()))
-	require.Eventually(t, func() bool { return w.values(s) == "0=0 1=1" }, 15*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return w.values(s) == "0=0 1=1" }, time.Minute, 10*time.Millisecond)
 }
 
 func TestRecordsRemovedByRetentionAreCountedAndTheRestIsStored(t *testing.T) {
@@ -326,7 +326,7 @@ func TestWhatAStaleConsumerStoresAfterADeletionIsDeletedAgain(t *testing.T) {
 	w.waitSettled()
 	require.NoError(t, server.Stop(context.Background()))
 	w.produce(w.numberMessages(s, times(1, 2), []float64{1, 2}))
-	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 1 }, time.Minute, time.Millisecond)
 	// Meanwhile another process has the partition, consumes it, and finds a deletion.
 	to := t0 + 2*second
 	require.NoError(t, w.registry.AddTombstones(t.Context(), []registry.Tombstone{{

@@ -247,7 +247,7 @@ func (w *fixture) deletionMessages(d pointblock.Deletion) []pointblock.Message {
 // refuse the messages.
 func (w *fixture) produce(messages ...[]pointblock.Message) []pointblock.Position {
 	w.tb.Helper()
-	require.Eventually(w.tb, w.log.Healthy, 30*time.Second, 20*time.Millisecond, "the log is not available")
+	require.Eventually(w.tb, w.log.Healthy, time.Minute, 20*time.Millisecond, "the log is not available")
 	var all []pointblock.Position
 	for _, m := range messages {
 		positions, err := w.log.ProducePoints(context.Background(), "req_test", m)
@@ -362,5 +362,5 @@ func (w *fixture) commit(partition int32, offset int64) {
 	require.Eventually(w.tb, func() bool {
 		answer, err := admin.CommitOffsets(context.Background(), w.group, offsets)
 		return err == nil && answer.Ok()
-	}, 10*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 }

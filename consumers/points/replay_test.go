@@ -273,7 +273,7 @@ func TestAReplayOfATopicThatWasCreatedAgainFails(t *testing.T) {
 		job := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true})
 		old := w.log.PointsTopic().ID
 		broker.Recreate(t, w.topic, partitions)
-		require.Eventually(t, func() bool { return w.log.PointsTopic().ID != old }, 10*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return w.log.PointsTopic().ID != old }, time.Minute, 10*time.Millisecond)
 		w.produceEventually(w.numberMessages(s, times(0, 1), []float64{9, 9}))
 		w.runReplays()
 		job = w.waitReplay(job.ID)

@@ -74,7 +74,7 @@ func TestARunThatHasLostItsClaimNotesNothing(t *testing.T) {
 	require.Eventually(t, func() bool {
 		other, ok, err = w.registry.ClaimReplay(t.Context(), []string{"points"}, second, time.Minute)
 		return err == nil && ok
-	}, 10*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	require.Equal(t, job.ID, other.ID)
 	require.ErrorIs(
 		t, w.registry.AdvanceReplay(t.Context(), job.ID, first, jobs.ReplayProgress{Rows: 5}), jobs.ErrReplayTaken,
@@ -111,9 +111,9 @@ func TestACancelledReplayLeavesNoRowsThatWereDeletedMeanwhile(t *testing.T) {
 	require.NoError(t, server.Stop(context.Background()))
 	require.Eventually(t, func() bool {
 		return strings.Contains(logs.String(), "storing a batch failed")
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	w.produce(w.deletionMessages(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
-	require.Eventually(t, func() bool { return w.tombstones() > 0 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return w.tombstones() > 0 }, time.Minute, 10*time.Millisecond)
 	_, err := w.admin().CancelReplay(t.Context(), job.ID)
 	require.NoError(t, err)
 	time.Sleep(2 * time.Second) // the run has noticed it, and Grace is over

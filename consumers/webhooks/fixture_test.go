@@ -20,7 +20,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-const waitTimeout = 30 * time.Second
+const waitTimeout = time.Minute
 
 // fixture is a workspace in its own database.
 type fixture struct {

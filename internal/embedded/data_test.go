@@ -44,7 +44,7 @@ func storeOf(name string) store {
 }
 
 // waitTimeout is the maximum time for a restart of an engine.
-const waitTimeout = 20 * time.Second
+const waitTimeout = time.Minute
 
 func (s store) mustWrite(t *testing.T, a embedded.Addresses, n int64) {
 	t.Helper()

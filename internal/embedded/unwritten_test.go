@@ -60,7 +60,7 @@ func TestNothingIsAcknowledgedThatClickHouseCouldNotWrite(t *testing.T) {
 			require.Error(t, c.work(), "acknowledged, and not written")
 			require.Eventually(t, func() bool {
 				return engine.Restarts() > restarts && conn.Ping(t.Context()) == nil
-			}, 30*time.Second, 50*time.Millisecond)
+			}, time.Minute, 50*time.Millisecond)
 			var count, texts uint64
 			require.NoError(
 				t, conn.QueryRow(t.Context(), "SELECT count(), uniqExact(text) FROM facts FINAL").Scan(&count, &texts),

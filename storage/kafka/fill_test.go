@@ -49,11 +49,11 @@ func TestLargeRecordsBehindManySmallOnesAreCountedByTheirBytes(t *testing.T) {
 		const small = 2000
 		require.Equal(t, small, send(t, c, small, 100))
 		commitAt(t, c, b, small).Leave()
-		require.Eventually(t, func() bool { return c.LogFill() == 0 }, 10*time.Second, 50*time.Millisecond)
+		require.Eventually(t, func() bool { return c.LogFill() == 0 }, time.Minute, 50*time.Millisecond)
 		require.Equal(t, 16, send(t, c, 16, large))
 		require.Eventually(t, func() bool {
 			return c.LogFill() > 0.45 && c.LogFill() < 0.6
-		}, 10*time.Second, 50*time.Millisecond,
+		}, time.Minute, 50*time.Millisecond,
 			"8 of 16 MiB, in 16 of 2016 records")
 		require.Less(t, send(t, c, 100, large), 12)
 	})
@@ -68,7 +68,7 @@ func TestRaisingTheRetentionAllowsMoreProduces(t *testing.T) {
 			[]kadm.AlterConfig{{Op: kadm.SetConfig, Name: "retention.bytes", Value: &raised}}, b.Prefix+"points")
 		require.NoError(t, err)
 		require.NoError(t, changed[0].Err)
-		require.Eventually(t, func() bool { return send(t, c, 1, large) == 1 }, 20*time.Second, 50*time.Millisecond)
+		require.Eventually(t, func() bool { return send(t, c, 1, large) == 1 }, time.Minute, 50*time.Millisecond)
 	})
 }
 
@@ -76,7 +76,7 @@ func TestRecordsThatTheConsumerHasStoredDoNotFillTheLog(t *testing.T) {
 	kafkatest.EachKafka(t, func(t *testing.T, b *kafkatest.Broker) {
 		c := open(t, b, refusesWhenFull)
 		commitAt(t, c, b, int64(send(t, c, 100, large))).Leave()
-		require.Eventually(t, func() bool { return send(t, c, 1, large) == 1 }, 10*time.Second, 50*time.Millisecond)
+		require.Eventually(t, func() bool { return send(t, c, 1, large) == 1 }, time.Minute, 50*time.Millisecond)
 		require.Greater(t, send(t, c, 100, large), 18)
 	})
 }

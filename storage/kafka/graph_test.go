@@ -112,12 +112,12 @@ func TestARecreatedCommandsTopicIsAnnouncedBeforeItIsUsed(t *testing.T) {
 
 		ready.Store(false)
 		b.Recreate(t, b.Prefix+kafka.TopicCommands, 4)
-		require.Eventually(t, func() bool { return announced.Load() > 2 }, 10*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return announced.Load() > 2 }, time.Minute, 10*time.Millisecond)
 		require.Equal(t, old, c.Topic(kafka.TopicCommands))
 		ready.Store(true)
 		require.Eventually(t, func() bool {
 			return c.ProduceCommand(t.Context(), kafka.Record{Workspace: uuid.New()}) == nil
-		}, 20*time.Second, 50*time.Millisecond)
+		}, time.Minute, 50*time.Millisecond)
 		require.NotEqual(t, old.ID, c.Topic(kafka.TopicCommands).ID)
 	})
 }

@@ -60,7 +60,7 @@ func TestABrokerThatHangsDoesNotMakeTheOthersUnavailable(t *testing.T) {
 	t.Cleanup(c.Close)
 	t.Cleanup(func() { silent.Store(false); all.Store(false) })
 	began := time.Now()
-	require.Eventually(t, func() bool { return c.health.lastResponse.Load() > began.UnixNano() }, 10*time.Second,
+	require.Eventually(t, func() bool { return c.health.lastResponse.Load() > began.UnixNano() }, time.Minute,
 		time.Millisecond, "a ping was answered")
 	down := c.health.whenDown()
 
@@ -68,7 +68,7 @@ func TestABrokerThatHangsDoesNotMakeTheOthersUnavailable(t *testing.T) {
 	hangs := time.Now()
 	require.Eventually(t, func() bool {
 		return c.health.lastResponse.Load() > hangs.Add(3*maxSilence).UnixNano()
-	}, 30*time.Second, 10*time.Millisecond, "the others are asked")
+	}, time.Minute, 10*time.Millisecond, "the others are asked")
 	select {
 	case <-down:
 		require.Fail(t, "Kafka was regarded as unavailable")
@@ -76,7 +76,7 @@ func TestABrokerThatHangsDoesNotMakeTheOthersUnavailable(t *testing.T) {
 	}
 
 	all.Store(true)
-	require.Eventually(t, func() bool { return !c.Healthy() }, 10*time.Second, 10*time.Millisecond, "all hang")
+	require.Eventually(t, func() bool { return !c.Healthy() }, time.Minute, 10*time.Millisecond, "all hang")
 	all.Store(false)
-	require.Eventually(t, c.Healthy, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, c.Healthy, time.Minute, 10*time.Millisecond)
 }

@@ -67,7 +67,7 @@ func requireRights(t *testing.T, address string, s secure.Config) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		return c.LogFill() > 0
-	}, 20*time.Second, 50*time.Millisecond, "partitions' sizes are known")
+	}, time.Minute, 50*time.Millisecond, "partitions' sizes are known")
 	change := kafka.Record{Workspace: uuid.New(), Value: []byte("a"), RequestID: "req"}
 	require.NoError(t, c.ProduceCommand(t.Context(), change))
 	require.NoError(t, c.ProduceEvents(t.Context(), []kafka.Record{change}))

@@ -20,7 +20,7 @@ import (
 
 // visibleTimeout is the maximum time until a search finds an entry: Milvus standalone returns stale
 // results.
-const visibleTimeout = 30 * time.Second
+const visibleTimeout = time.Minute
 
 func open(t testing.TB, address string, options ...milvus.Option) *milvus.DB {
 	t.Helper()

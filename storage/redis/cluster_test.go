@@ -207,5 +207,5 @@ func TestADeletionFailsWhileAServerIsUnavailable(t *testing.T) {
 	require.Eventually(t, func() bool {
 		rows, err := db.WorkspaceRows(t.Context(), workspace)
 		return err == nil && rows == 1
-	}, 30*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 }

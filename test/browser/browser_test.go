@@ -237,6 +237,6 @@ func createDeadLetters(t *testing.T, s *harness.Server, body map[string]any) (re
 			references = append(references, fmt.Sprintf("%s/%d/%d", l.Topic, l.Partition, l.Offset))
 		}
 		return len(references) >= len(bodies)
-	}, 60*time.Second, 200*time.Millisecond)
+	}, time.Minute, 200*time.Millisecond)
 	return references
 }

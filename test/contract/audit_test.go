@@ -24,7 +24,7 @@ import (
 )
 
 // auditTimeout is how long an audit record may take to be visible.
-const auditTimeout = 30 * time.Second
+const auditTimeout = time.Minute
 
 // eventually polls the condition in the test's goroutine, so that a failed assertion in
 // the condition ends the test.

@@ -90,7 +90,7 @@ func TestACommandThatTakesTooLongMayStillApply(t *testing.T) {
 	w.RunConsumer(t, w.Server)
 	require.Eventually(t, func() bool {
 		return w.state(t, ids[2]).Status == "applied"
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.Equal(t, "a", w.state(t, ids[0]).Result.Node.Name)
 	require.Len(t, w.state(t, ids[2]).Result.Results, 2)
 	failed := w.state(t, ids[1])
@@ -127,7 +127,7 @@ func TestWithoutTheLogACommandIsRefusedAtOnce(t *testing.T) {
 	w := startCommandsWith(t, &contract.Commands{Log: log})
 	q := withIdempotencyKey(executePath, "k", createNode("a"))
 	broker.Stop(t)
-	require.Eventually(t, func() bool { return !log.Healthy() }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !log.Healthy() }, time.Minute, time.Millisecond)
 	began := time.Now()
 	refused := w.Do(t, q)
 	refused.RequireFailure(t, http.StatusServiceUnavailable, "INTERNAL_ERROR", "", nil)
@@ -140,7 +140,7 @@ func TestWithoutTheLogACommandIsRefusedAtOnce(t *testing.T) {
 	require.Eventually(t, func() bool {
 		a = w.Do(t, q)
 		return a.Status == http.StatusCreated
-	}, 30*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	require.Equal(
 		t, id, decode[commandResult](t, a, http.StatusCreated).CommandID, "the retry goes on with the same command",
 	)
@@ -183,14 +183,14 @@ func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
 	w.RunConsumer(t, w.Server)
 	require.Eventually(t, func() bool {
 		return w.state(t, first).Status == "applied"
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 
 	second := send(createNode("b"))
 	var settled commandState
 	require.Eventually(t, func() bool {
 		settled = w.state(t, second)
 		return settled.Status != "pending"
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.Equal(t, "failed", settled.Status)
 	require.Equal(
 		t, contract.Problem{Code: "INTERNAL_ERROR", Message: "The command did not reach the log: send it again"},
@@ -202,14 +202,14 @@ func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
 	require.NoError(t, log.ProduceCommand(t.Context(), lossy.lost[2]))
 	require.Eventually(t, func() bool {
 		return w.state(t, third).Status == "applied"
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.Equal(t, settled, w.state(t, second))
 	// With its idempotency key the request is executed again, as another command.
 	repeatable := withIdempotencyKey(executePath, "k", createNode("d"))
 	fourth := w.Do(t, repeatable).Error.Details["commandId"].(string)
 	require.Eventually(t, func() bool {
 		return w.state(t, fourth).Status == "failed"
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	lossy.working = true
 	again := decode[commandResult](t, w.Do(t, repeatable), http.StatusCreated)
 	require.NotEqual(t, fourth, again.CommandID)

@@ -229,7 +229,7 @@ func TestConcurrentVersionsOfADocumentLeaveOneOfThem(t *testing.T) {
 		d = w.document(t, "doc")
 		w.Get(t, "/api/queries/nodes?limit=100", &nodes)
 		return len(nodes) == 1+len(d.Passages)
-	}, 10*time.Second, 100*time.Millisecond, "no node of another version is left")
+	}, time.Minute, 100*time.Millisecond, "no node of another version is left")
 	joined := ""
 	for _, p := range d.Passages {
 		joined += p.Text + " "

@@ -55,7 +55,7 @@ func startEnvironment(t *testing.T) *environment {
 	require.Eventually(t, func() bool { // until the deletion is in the log
 		var pending int
 		return w.conn.QueryRow(t.Context(), `SELECT count(*) FROM pending_deletions`).Scan(&pending) == nil && pending == 0
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	w.live.store(
 		t, s.Workspace, seriesKey{source: w.source.ID, metric: "temp", tags: map[string]string{"room": "A"}},
 		sample{microsAt(0), 1.0, 1},

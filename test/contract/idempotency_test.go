@@ -173,7 +173,7 @@ func TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect(t *testing.T) {
 				redrive()
 				require.Eventually(t, func() bool {
 					return w.state(t, id).Status == "applied"
-				}, 20*time.Second, 10*time.Millisecond, name)
+				}, time.Minute, 10*time.Millisecond, name)
 			}
 			a := retry(q)
 			require.Contains(t, string(a.Data), id, "%s: it is the same command", name)
@@ -256,7 +256,7 @@ func TestWhileTheFirstRunsARepetitionIsAConflictAndThenItsOutcome(t *testing.T) 
 		}
 		require.Equal(t, id, a.Error.Details["commandId"], "it is the same command")
 		return false
-	}, 20*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	w.RunConsumer(t, w.Server)
 	made := decode[commandResult](t, <-answers, http.StatusCreated)
 	require.Equal(t, id, made.CommandID)

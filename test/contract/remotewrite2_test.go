@@ -55,7 +55,7 @@ func TestMetadataOfRemoteWritesIsListed(t *testing.T) {
 	l.createSource(t, `{"name":"a","metrics":[{"name":"temp","unit":"°C","description":"outlet"}]}`)
 	require.Eventually(t, func() bool {
 		return strings.Contains(string(l.prom(t, "/metadata").Data), "gauge")
-	}, 10*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	require.JSONEq(t, `{"http_requests":[{"type":"counter","help":"Requests.","unit":"req"}],"temp":[
 		{"type":"gauge","help":"At the outlet.","unit":""},{"type":"unknown","help":"outlet","unit":"°C"}]}`,
 		string(l.prom(t, "/metadata").Data))

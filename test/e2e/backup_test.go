@@ -132,7 +132,7 @@ func (s *server) newIdleWorkspace() *idleWorkspace {
 	requests := l.requests
 	require.Eventually(s.t, func() bool {
 		return len(l.auditRecords(s)) >= requests
-	}, 30*time.Second, 50*time.Millisecond, "the uses of the key are stored")
+	}, time.Minute, 50*time.Millisecond, "the uses of the key are stored")
 	l.requests = requests
 	return l
 }
@@ -242,7 +242,7 @@ func (l *idleWorkspace) requireUsable(s *server) {
 		)
 		require.NoError(l.t, err)
 		return a.Status == http.StatusOK && strings.Contains(string(a.Data), l.nodes[0])
-	}, 60*time.Second, 100*time.Millisecond, "search finds what is there")
+	}, time.Minute, 100*time.Millisecond, "search finds what is there")
 	var checkpoint struct{ Checkpoint string }
 	l.do(s, http.MethodPost, "/api/live-data/ingest", map[string]any{"points": []any{map[string]any{
 		"sourceId": l.source, "metric": "pressure", "tags": map[string]string{"a": "b"},
@@ -288,7 +288,7 @@ func (b *mixedLoad) waitFor(batches, commands int) {
 	b.s.t.Helper()
 	require.Eventually(b.s.t, func() bool {
 		return int(b.sent.Load()) >= batches && len(b.graph.answered()) >= commands
-	}, 60*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }
 
 // acknowledged returns the number of acknowledged batches and the acknowledged commands.

@@ -97,7 +97,7 @@ func interruptedBench(t *testing.T, s *server) benchReport {
 	// The set-up sends one point per series; more points are from the load itself.
 	const loaded = "SELECT count() FROM (SELECT 1 FROM points WHERE series IN (SELECT id FROM series WHERE metric = " +
 		"'m99') LIMIT 3)"
-	require.Eventually(t, func() bool { return s.AskClickHouse(loaded) == "3" }, 60*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return s.AskClickHouse(loaded) == "3" }, time.Minute, 50*time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	require.NoError(t, cmd.Wait())
 	return readBench(t, stdout.String())

@@ -163,7 +163,7 @@ func (r *eventReader) waitFor(t *testing.T, sequence int64) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		return r.last() >= sequence || len(r.violations()) > 0
-	}, 60*time.Second, 20*time.Millisecond,
+	}, time.Minute, 20*time.Millisecond,
 		"the reader sees change %d", sequence)
 }
 

@@ -106,7 +106,7 @@ func (s *server) keyStatus(k createdKey) int {
 // requireSoon waits until requests with a key have a status.
 func (s *server) requireSoon(k createdKey, status int, why string) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool { return s.keyStatus(k) == status }, 30*time.Second, 20*time.Millisecond, why)
+	require.Eventually(s.t, func() bool { return s.keyStatus(k) == status }, time.Minute, 20*time.Millisecond, why)
 }
 
 // change is a change that restricts a key.

@@ -85,6 +85,6 @@ func testMetricsOverGRPC(address string) func(t *testing.T, server *server) {
 			return strings.Contains(runCommands(t, server, `curl -s "$LIVEGRAPH_URL/api/live-data/query?`+
 				`source=opentelemetry&epoch=ms" -H "Authorization: Bearer $LIVEGRAPH_API_KEY" `+
 				`-H "x-workspace-id: $LIVEGRAPH_WORKSPACE_ID"`), "["+strconv.FormatInt(at, 10)+",7]")
-		}, 20*time.Second, 100*time.Millisecond)
+		}, time.Minute, 100*time.Millisecond)
 	}
 }

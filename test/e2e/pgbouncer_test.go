@@ -109,5 +109,5 @@ func requireNoSessionState(t *testing.T, address string) {
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
 			WHERE l.locktype = 'advisory' AND a.datname = current_database() AND a.state = 'idle'`).Scan(&locks))
 		return locks == 0
-	}, 10*time.Second, 50*time.Millisecond, "a session without a transaction has locks")
+	}, time.Minute, 50*time.Millisecond, "a session without a transaction has locks")
 }

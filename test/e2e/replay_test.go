@@ -185,7 +185,7 @@ func TestReplaysOfAPartAndTheirEnd(t *testing.T) {
 	s.CLI("replay", "cancel", job.ID)
 	require.Eventually(t, func() bool {
 		return s.showReplay(job.ID).State == "cancelled"
-	}, 30*time.Second, 100*time.Millisecond)
+	}, time.Minute, 100*time.Millisecond)
 	require.Less(t, s.showReplay(job.ID).RecordsDone, int64(30))
 
 	for _, bad := range [][]string{
@@ -308,7 +308,7 @@ func TestDeadLettersByCommandLine(t *testing.T) {
 	require.Eventually(t, func() bool {
 		count, sum := s.totals(source, nil)
 		return count == 1 && sum == 667
-	}, 30*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	require.Contains(t, s.CLI("dlq", "redrive", newest), "redriven already")
 	require.Equal(t, []string{newest}, deadLetters("--state", "redriven"))
 	require.Equal(t, []string{oldest}, deadLetters("--state", "discarded"))

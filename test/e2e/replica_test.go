@@ -183,7 +183,7 @@ func (s *replicated) requireAnsweredBy(target string, reasons ...string) {
 				}
 			}
 			return false
-		}, 30*time.Second, 50*time.Millisecond, "reads are not answered by the %s: %v", target, reasons)
+		}, time.Minute, 50*time.Millisecond, "reads are not answered by the %s: %v", target, reasons)
 		answer, err := http.Get(s.api(n).URL() + "/readyz")
 		require.NoError(s.t, err)
 		require.NoError(s.t, answer.Body.Close())

@@ -123,7 +123,7 @@ func (s *split) requireNamesResolveToCurrentSource(name string) {
 		require.Eventually(s.t, func() bool {
 			count, _ := other.totals(source, url.Values{"from": {"now-1h"}, "to": {"now"}})
 			return count == points
-		}, 20*time.Second, 50*time.Millisecond)
+		}, time.Minute, 50*time.Millisecond)
 		one.Do("DELETE", "/api/live-data/sources/"+source, nil, http.StatusNoContent, nil)
 	}
 }

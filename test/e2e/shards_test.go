@@ -65,5 +65,5 @@ func (s *server) waitDeleted(source string) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
 		return s.AskClickHouse("SELECT count() FROM latest WHERE source = '"+source+"'") == "0"
-	}, 30*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 }

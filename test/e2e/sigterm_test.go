@@ -194,7 +194,7 @@ func (r *shutdownLoad) waitUntilBusy() {
 			}
 		}
 		return r.streams["points stream"] == 3 && r.streams["events stream"] == 3
-	}, 60*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 }
 
 func (r *shutdownLoad) end() {

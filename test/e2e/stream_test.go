@@ -126,7 +126,7 @@ func TestAStreamOfPointsContinuesAfterKillsAndRestarts(t *testing.T) {
 	r := &pointReader{s: s, source: source, done: make(chan struct{}), points: map[string]float64{}}
 	go r.run(ctx)
 	defer func() { cancel(); <-r.done }()
-	require.Eventually(t, func() bool { _, begun := r.progress(); return begun }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { _, begun := r.progress(); return begun }, time.Minute, 10*time.Millisecond)
 
 	s.sendThroughKills(source, batches, kills, rand.New(rand.NewPCG(seed, 1)))
 	require.Zero(t, s.Stop())
@@ -134,7 +134,7 @@ func TestAStreamOfPointsContinuesAfterKillsAndRestarts(t *testing.T) {
 	require.Eventually(t, func() bool {
 		points, _ := r.progress()
 		return points == batches*pointsInBatch
-	}, 60*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	cancel()
 	<-r.done
 	require.Empty(t, r.failures)

@@ -54,7 +54,7 @@ func TestALittleOfEverythingOverTLS(t *testing.T) {
 	require.Eventually(t, func() bool {
 		a, err := s.Try("GET", "/api/live-data/sources", nil)
 		return err == nil && a.Status == http.StatusOK
-	}, 30*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	require.Equal(t, "ready\n", s.CLI("ready"))
 	require.Zero(t, s.Stop())
 }

@@ -109,7 +109,7 @@ func start(t *testing.T) *server {
 		}
 		_ = response.Body.Close()
 		return response.StatusCode == http.StatusOK
-	}, 90*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	var first struct{ WorkspaceID, AdminKey string }
 	text, err := os.ReadFile(filepath.Join(dir, "first-run.json"))
 	require.NoError(t, err)

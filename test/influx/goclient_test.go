@@ -92,7 +92,7 @@ func TestTheGoClientRetriesWhatWasNotAccepted(t *testing.T) {
 		require.Eventually(t, func() bool {
 			writer.Flush()
 			return front.refused.Load() == 2
-		}, 30*time.Second, 100*time.Millisecond)
+		}, time.Minute, 100*time.Millisecond)
 		client.Close()
 		s.awaitCount(t, source, 500)
 	}

@@ -148,7 +148,7 @@ func (s *server) awaitCount(t *testing.T, source string, want int) {
 			}
 		}
 		return int(got) == want
-	}, 60*time.Second, 50*time.Millisecond, "%v points of %s", &got, source)
+	}, time.Minute, 50*time.Millisecond, "%v points of %s", &got, source)
 }
 
 // refusingProxy is a proxy to Livegraph that refuses the first writes in the same way as an overloaded

@@ -59,7 +59,7 @@ func TestTelegrafKeepsWhatWasNotTakenAndDropsWhatIsBad(t *testing.T) {
 	require.Equal(t, 100, out.BufferLength(), "it keeps the batch")
 	require.Eventually(t, func() bool {
 		return out.Write() == nil && out.BufferLength() == 0
-	}, 30*time.Second, 100*time.Millisecond)
+	}, time.Minute, 100*time.Millisecond)
 	require.EqualValues(t, 2, front.refused.Load())
 	s.awaitCount(t, "kept", 400)
 

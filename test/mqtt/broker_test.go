@@ -75,7 +75,7 @@ func (b *broker) start() {
 			_ = c.Close()
 		}
 		return err == nil
-	}, 10*time.Second, 20*time.Millisecond, "the broker does not listen")
+	}, time.Minute, 20*time.Millisecond, "the broker does not listen")
 }
 
 // stop ends the broker, which stores its sessions.
@@ -161,7 +161,7 @@ func (b *bridge) waitSubscribed(n int) {
 	b.t.Helper()
 	require.Eventually(b.t, func() bool {
 		return bytes.Count([]byte(b.output()), []byte("connected to the MQTT broker and subscribed")) >= n
-	}, 30*time.Second, 20*time.Millisecond, "not subscribed")
+	}, time.Minute, 20*time.Millisecond, "not subscribed")
 }
 
 func (b *bridge) kill() {

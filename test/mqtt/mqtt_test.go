@@ -43,7 +43,7 @@ func value(s *harness.Server, source, metric string) string {
 
 func requireValue(t *testing.T, s *harness.Server, source, metric, want string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return value(s, source, metric) == want }, 20*time.Second, 100*time.Millisecond,
+	require.Eventually(t, func() bool { return value(s, source, metric) == want }, time.Minute, 100*time.Millisecond,
 		"%s %s is %s instead of %s", source, metric, value(s, source, metric), want)
 }
 

@@ -77,7 +77,7 @@ func TestPointsAreReadAsColumns(t *testing.T) {
 	require.Eventually(t, func() bool {
 		answer := s.Do(http.MethodGet, "/api/live-data/query?source=door", nil, http.StatusOK, nil)
 		return bytes.Count(answer.Data, []byte("open")) == seconds/100
-	}, 30*time.Second, 100*time.Millisecond)
+	}, time.Minute, 100*time.Millisecond)
 
 	const rows = 2*seconds + seconds/100
 	const file = `duckdb.sql("SELECT %s FROM 'points.parquet' WHERE metric = 'temperature'").fetchall()[0][0]`

@@ -33,7 +33,7 @@ func Resume(t testing.TB, engine *supervisor.Process) {
 // machine the kernel delivers the signal later than the system call returns.
 func AwaitStopped(t testing.TB, pid int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return stopped(pid) }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return stopped(pid) }, time.Minute, time.Millisecond)
 }
 
 // signalTree sends a signal to a process and all its descendants.

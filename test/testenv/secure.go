@@ -102,7 +102,7 @@ func (s *TLSTarget) requireRenewal(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(to, text, 0o600))
 	}
-	require.Eventually(t, func() bool { return ping() == nil }, 30*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return ping() == nil }, time.Minute, 50*time.Millisecond)
 }
 
 func (s *TLSTarget) front(t *testing.T, config *tls.Config) *TLSProxy {

@@ -59,7 +59,7 @@ func startServer(t *testing.T) *server {
 	})
 	require.Eventually(t, func() bool {
 		return len(ended) > 0 || Main("test", []string{"ready", "--listen", s.listen}, io.Discard, io.Discard) == 0
-	}, 90*time.Second, 50*time.Millisecond, "the server is not ready: %s", s.output)
+	}, time.Minute, 50*time.Millisecond, "the server is not ready: %s", s.output)
 	require.Empty(t, ended, "the server has ended: %s", s.output)
 	return s
 }

@@ -194,10 +194,10 @@ func TestWhatAFailedSyncLostIsWrittenAgain(t *testing.T) {
 	add()
 	first := segments(t, dir)[0]
 	synced := func() bool { disk.mu.Lock(); defer disk.mu.Unlock(); return disk.synced[first] > 16 }
-	require.Eventually(t, synced, 30*time.Second, time.Millisecond)
+	require.Eventually(t, synced, time.Minute, time.Millisecond)
 	disk.set(true)
 	add()
-	require.Eventually(t, s.Failing, 30*time.Second, time.Millisecond, "a sync that fails in the background shows")
+	require.Eventually(t, s.Failing, time.Minute, time.Millisecond, "a sync that fails in the background shows")
 	require.Positive(t, s.SyncFailures())
 	disk.set(false)
 	s.Probe()
@@ -209,7 +209,7 @@ func TestWhatAFailedSyncLostIsWrittenAgain(t *testing.T) {
 		defer func() { require.NoError(t, again.Close()) }()
 		found := drain(t, again, 10)
 		return slices.Contains(found, want[0]) && slices.Contains(found, want[1]) && slices.Contains(found, want[2])
-	}, 30*time.Second, 10*time.Millisecond, "each record that was acknowledged is on the disk after the next sync")
+	}, time.Minute, 10*time.Millisecond, "each record that was acknowledged is on the disk after the next sync")
 	live := drain(t, s, 10)
 	for _, record := range want {
 		require.Contains(t, live, record)
@@ -223,7 +223,7 @@ func TestRecordsThatAreNotSyncedAreKeptWhileTheDiskFails(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, spool.Options{MaxBytes: 1 << 20, Sync: time.Millisecond}.WithSync(disk.sync))
 	require.NoError(t, s.Append([]byte("first")))
-	require.Eventually(t, s.Failing, 30*time.Second, time.Millisecond)
+	require.Eventually(t, s.Failing, time.Minute, time.Millisecond)
 	require.Error(t, s.Append([]byte("refused")), "nothing is acknowledged that cannot be brought to the disk")
 	s.Probe()
 	require.True(t, s.Failing(), "a segment that cannot be synced is none")

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	waitTimeout = 20 * time.Second
+	waitTimeout = time.Minute
 	tick        = 20 * time.Millisecond
 )
 

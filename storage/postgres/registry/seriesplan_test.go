@@ -93,7 +93,7 @@ func rowsRead(t *testing.T, address, table string) int64 {
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) = 1 FROM pg_stat_activity
 			WHERE datname = current_database() AND backend_type = 'client backend'`).Scan(&alone))
 		return alone
-	}, 10*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	var read int64
 	require.NoError(t, conn.QueryRow(t.Context(), `SELECT sum(idx_tup_read)::bigint
 		+ (SELECT seq_tup_read FROM pg_stat_all_tables WHERE relname = $1)

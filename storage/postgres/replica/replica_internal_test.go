@@ -20,7 +20,7 @@ import (
 
 const (
 	testLag = 2 * time.Second
-	soon    = 20 * time.Second
+	soon    = time.Minute
 )
 
 // fixture is a primary, its replica, and a router that runs.

@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-const waitTimeout = 10 * time.Second // for expected events
+const waitTimeout = time.Minute // for expected events
 
 // echo is a server that echoes all bytes and records them.
 type echo struct {
