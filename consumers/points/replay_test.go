@@ -25,7 +25,7 @@ import (
 func (w *fixture) runReplays(change ...func(*replay.Deps)) (stop func()) {
 	w.tb.Helper()
 	deps := replay.Deps{
-		Log: w.log, Jobs: w.registry, Logger: w.logger,
+		Log: w.log, Jobs: w.registry.Jobs, Logger: w.logger,
 		Consumers: map[string]replay.Consumer{
 			points.Topic: points.NewReplayer(points.Deps{Log: w.log, Points: w.points, Registry: w.registry, Logger: w.logger}),
 		},

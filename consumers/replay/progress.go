@@ -9,7 +9,6 @@ import (
 
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
-	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // minRateInterval is the minimum time over which a rate is computed, and rateWeight the weight of
@@ -21,7 +20,7 @@ const (
 
 // progress is the progress of a job over all its runs.
 type progress struct {
-	jobs      *stores.DB
+	jobs      *jobs.Store
 	id, claim uuid.UUID
 	metrics   *counters
 
@@ -45,9 +44,9 @@ type rates struct {
 	perSecond     [2]float64
 }
 
-func newProgress(job jobs.Replay, claim uuid.UUID, jobs *stores.DB, m *counters) *progress {
+func newProgress(job jobs.Replay, claim uuid.UUID, store *jobs.Store, m *counters) *progress {
 	p := &progress{
-		jobs: jobs, id: job.ID, claim: claim, metrics: m, partitions: job.Partitions, rowsBefore: job.Rows,
+		jobs: store, id: job.ID, claim: claim, metrics: m, partitions: job.Partitions, rowsBefore: job.Rows,
 		refused: job.Refused,
 		trimmed: func(int32, int64) int64 { return 0 }, stored: func() int64 { return 0 },
 	}

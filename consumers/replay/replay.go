@@ -25,7 +25,6 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
-	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // Consumer is a consumer that supports replays.
@@ -41,7 +40,7 @@ type Consumer interface {
 // Deps are the dependencies of a Runner. All are required except Busy, Logger and Metrics.
 type Deps struct {
 	Log  *kafka.Client
-	Jobs *stores.DB
+	Jobs *jobs.Store
 	// Consumers are the consumers that this process can replay, by name.
 	Consumers map[string]Consumer
 	// Busy reports whether there is live work. The replay then uses at most a quarter of the

@@ -40,7 +40,7 @@ func (b *builder) addPoints() error {
 func (b *builder) addReplays() error {
 	cfg := b.Config.Points
 	replays := replay.New(replay.Deps{
-		Log: b.Kafka, Jobs: b.Postgres, Busy: busyConsumer(b.points.Metrics()), Logger: b.Logger, Metrics: b.Metrics,
+		Log: b.Kafka, Jobs: b.Postgres.Jobs, Busy: busyConsumer(b.points.Metrics()), Logger: b.Logger, Metrics: b.Metrics,
 		Consumers: map[string]replay.Consumer{
 			points.Topic: points.NewReplayer(points.Deps{
 				Log: b.Kafka, Points: b.ClickHouse, Registry: b.Postgres, Logger: b.Logger,
