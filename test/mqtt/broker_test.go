@@ -4,15 +4,19 @@ import (
 	"bytes"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	paho "github.com/eclipse/paho.mqtt.golang"
+	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/test/harness"
@@ -76,6 +80,44 @@ func (b *broker) start() {
 		}
 		return err == nil
 	}, time.Minute, 20*time.Millisecond, "the broker does not listen")
+}
+
+// webSocket starts a WebSocket listener in front of a broker and returns its address. Mosquitto's own listener needs
+// IPv6.
+func webSocket(t *testing.T, broker string) (address string) {
+	t.Helper()
+	upgrader := websocket.Upgrader{Subprotocols: []string{"mqtt"}}
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		web, err := upgrader.Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer func() { _ = web.Close() }()
+		c, err := net.Dial("tcp", broker)
+		if err != nil {
+			return
+		}
+		go func() {
+			defer func() { _ = c.Close() }()
+			for {
+				_, message, err := web.ReadMessage()
+				if err != nil {
+					return
+				}
+				if _, err := c.Write(message); err != nil {
+					return
+				}
+			}
+		}()
+		for buffer := make([]byte, 4096); ; {
+			n, err := c.Read(buffer)
+			if err != nil || web.WriteMessage(websocket.BinaryMessage, buffer[:n]) != nil {
+				return
+			}
+		}
+	}))
+	t.Cleanup(front.CloseClientConnections)
+	return strings.TrimPrefix(front.URL, "http://")
 }
 
 // stop ends the broker, which stores its sessions.

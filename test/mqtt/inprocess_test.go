@@ -212,6 +212,46 @@ func TestASubscriptionThatTheBrokerReducesIsReported(t *testing.T) {
 	}
 }
 
+// TestBridgesOfAGroupShareTheMessages subscribes two bridges of one group over each transport. Each message is
+// received by one of them.
+func TestBridgesOfAGroupShareTheMessages(t *testing.T) {
+	t.Parallel()
+	const messages = 200
+	for _, scheme := range []string{"mqtt", "ws"} {
+		for _, version := range protocols {
+			b := startBroker(t, "mqtt", "allow_anonymous true")
+			shared := oneBroker(b, version, "sharedGroup: g\n    "+numbers)
+			if scheme == "ws" {
+				shared = strings.Replace(shared, "mqtt://"+b.address, "ws://"+webSocket(t, b.address)+"/mqtt", 1)
+			}
+			bridges := []*receiver{
+				runBridge(t, shared, 10*time.Millisecond, accept),
+				runBridge(t, strings.Replace(shared, "clientId: bridge", "clientId: other", 1), 10*time.Millisecond, accept),
+			}
+			for _, r := range bridges {
+				r.waitConnected()
+			}
+			publisher := b.client("publisher", nil)
+			var expected []string
+			for n := range messages {
+				finish(t, publisher.Publish(fmt.Sprintf("n/s%03d", n), 1, false, "1"))
+				expected = append(expected, fmt.Sprintf("s%03d m=1", n))
+			}
+			received := func() []string {
+				all := slices.Concat(bridges[0].accepted(), bridges[1].accepted())
+				slices.Sort(all)
+				return all
+			}
+			bridges[0].eventually(func() bool { return len(received()) >= messages }, "messages are lost")
+			require.Equal(t, expected, received(), "over %s with version %s", scheme, version)
+			for _, r := range bridges {
+				require.NotEmpty(t, r.accepted(), "over %s with version %s", scheme, version)
+				r.stop()
+			}
+		}
+	}
+}
+
 // The bridge collects exactly four messages for a request, because it has no more in flight and the flush time is long.
 func TestAMessageThatTheServerRefusesIsFound(t *testing.T) {
 	t.Parallel()
