@@ -18,7 +18,8 @@ func FuzzParameters(f *testing.F) {
 	for _, query := range []string{
 		"", "limit=101&offset=9223372036854775807&sort=-createdAt,name&entityType=object,actor",
 		"ids=0194a5b0-0000-7000-8000-00000000000a,x", "createdAfter=2026-11-21T07:40:08Z&updatedBefore=0000-01-01T00:00:00Z",
-		"property.a.b=%00&property.=x", "property.%E2%80%AE=1&name=%25_%5C", "cursor=&offset=1", "sort=--name&limit=0x10",
+		"property.a.b=%00&property.=x", "propertyMin.a=1e3&propertyMax.=x&propertyPrefix.b=%FF&propertyMin.a=2",
+		"property.%E2%80%AE=1&name=%25_%5C", "cursor=&offset=1", "sort=--name&limit=0x10",
 		"after=18446744073709551615", "depth=4&direction=up", "%ff=%fe&&&=",
 		"from=0194a5b0-0000-7000-8000-00000000000a&to=0194a5b0-0000-7000-8000-00000000000b&maxDepth=10&limit=20&weight=km" +
 			"&direction=in&relationType=a%2Cb&entityType=actor",
@@ -42,6 +43,8 @@ func FuzzParameters(f *testing.F) {
 			require.True(t, page.Limit >= 1 && page.Limit <= request.MaxLimit && page.Offset >= 0)
 			require.LessOrEqual(t, len(page.Order), len(fields))
 			require.NotContains(t, filter.Properties, "")
+			require.NotContains(t, filter.Bounds.Min, "")
+			require.NotContains(t, filter.Bounds.Prefixes, "")
 			require.NotContains(t, types, "")
 			require.True(t, cursor == "" || page.Offset == 0)
 		}

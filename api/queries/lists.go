@@ -82,6 +82,9 @@ func graphFilter(p *request.Params) graphread.Filter {
 		CreatedAfter: p.Time("createdAfter"), CreatedBefore: p.Time("createdBefore"),
 		UpdatedAfter: p.Time("updatedAfter"), UpdatedBefore: p.Time("updatedBefore"),
 		Properties: p.Family("property."),
+		Bounds: graphread.PropertyBounds{
+			Min: p.FamilyOnce("propertyMin."), Max: p.FamilyOnce("propertyMax."), Prefixes: p.Family("propertyPrefix."),
+		},
 	}
 }
 

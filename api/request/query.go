@@ -237,6 +237,18 @@ func (p *Params) Family(prefix string) map[string][]string {
 	return found
 }
 
+// FamilyOnce is like Family for parameters that must not be repeated with one key.
+func (p *Params) FamilyOnce(prefix string) map[string]string {
+	found := map[string]string{}
+	for key, values := range p.Family(prefix) {
+		if len(values) > 1 {
+			p.Fail(shorten(prefix+key), "must not be repeated")
+		}
+		found[key] = values[0]
+	}
+	return found
+}
+
 // Fail records an invalid value.
 func (p *Params) Fail(name, reason string, allowed ...string) {
 	if p.invalid == nil {

@@ -11,6 +11,9 @@ type ResourceFilter struct {
 	IDs []string
 	// Properties are values of top-level properties: the text, or the JSON text of a number or a boolean.
 	Properties Filter
+	// PropertyMin and PropertyMax are inclusive bounds of top-level properties, one of each key. The text of a JSON
+	// number bounds numbers, another text strings. PropertyPrefix are beginnings of strings.
+	PropertyMin, PropertyMax, PropertyPrefix Filter
 	// CreatedAfter and the other times are exclusive.
 	CreatedAfter, CreatedBefore, UpdatedAfter, UpdatedBefore Time
 	// Sort has fields separated by commas, with - for descending order. The default is createdAt.
@@ -21,6 +24,9 @@ func (f *ResourceFilter) values() url.Values {
 	q := url.Values{}
 	setTexts(q, "ids", f.IDs)
 	setFilter(q, "property", f.Properties)
+	setFilter(q, "propertyMin", f.PropertyMin)
+	setFilter(q, "propertyMax", f.PropertyMax)
+	setFilter(q, "propertyPrefix", f.PropertyPrefix)
 	setText(q, "createdAfter", f.CreatedAfter)
 	setText(q, "createdBefore", f.CreatedBefore)
 	setText(q, "updatedAfter", f.UpdatedAfter)

@@ -40,7 +40,8 @@ func TestFiltersAreParameters(t *testing.T) {
 	_, err := client.Nodes.List(t.Context(), livegraph.NodeFilter{
 		ResourceFilter: livegraph.ResourceFilter{
 			IDs: []string{"a", "b"}, Properties: livegraph.Where("a.b", "c d", "e"), CreatedAfter: livegraph.At(at),
-			Sort: "-name",
+			PropertyMin: livegraph.Where("n", "1.5"), PropertyMax: livegraph.Where("at", "2026"),
+			PropertyPrefix: livegraph.Where("serial", "A", "B"), Sort: "-name",
 		},
 		Name: "pump", EntityTypes: []livegraph.EntityType{livegraph.EntityTypeObject},
 	}, livegraph.Paging{Limit: 7, Offset: 3})
@@ -52,7 +53,8 @@ func TestFiltersAreParameters(t *testing.T) {
 	noError(t, err)
 	equal(
 		t, "createdAfter=2026-11-21T07%3A40%3A00Z&entityType=object&ids=a&ids=b&limit=7&name=pump&offset=3&"+
-			"property.a.b=c+d&property.a.b=e&sort=-name", s.all()[0].query.Encode(),
+			"property.a.b=c+d&property.a.b=e&propertyMax.at=2026&propertyMin.n=1.5&propertyPrefix.serial=A&"+
+			"propertyPrefix.serial=B&sort=-name", s.all()[0].query.Encode(),
 	)
 	equal(t, "aggregation=avg%2Cmax&from=-900s&interval=1m&limit=100&source=s&tag.room=cellar", s.all()[1].query.Encode())
 }

@@ -122,9 +122,11 @@ func (w *tenants) queries(parameters openapi3.Parameters) (queries []string) {
 		if p.In != "query" {
 			continue
 		}
-		name := strings.NewReplacer(
-			"property.<key>", "property."+w.values["propertyKey"], "tag.<key>", "tag."+w.values["tagKey"],
-		).Replace(p.Name)
+		key := w.values["propertyKey"]
+		if strings.HasPrefix(p.Name, "tag.") {
+			key = w.values["tagKey"]
+		}
+		name := strings.Replace(p.Name, "<key>", key, 1)
 		for _, value := range w.valuesOf(p.Name, p.Schema.Value) {
 			queries = append(queries, url.Values{name: {value}}.Encode())
 		}

@@ -40,17 +40,25 @@ export interface CursorPage extends OffsetPage {
   cursor?: string
 }
 
-/** Selects nodes. */
-export type NodeFilter = Parameters<'listNodes', Paging> & {
+/** Bounds by key. The text of a number bounds numbers, another text strings. */
+export type KeyBounds = Readonly<Record<string, string | number>>
+
+interface PropertyFilter {
   /** Values of top-level properties, such as `{ room: 'cellar' }`. */
   property?: KeyFilter
+  /** Inclusive lower bounds of top-level properties, such as `{ power: 5.5 }`. */
+  propertyMin?: KeyBounds
+  /** Inclusive upper bounds of top-level properties. */
+  propertyMax?: KeyBounds
+  /** Beginnings of top-level properties that are strings. */
+  propertyPrefix?: KeyFilter
 }
 
+/** Selects nodes. */
+export type NodeFilter = Parameters<'listNodes', Paging> & PropertyFilter
+
 /** Selects edges. */
-export type EdgeFilter = Parameters<'listEdges', Paging> & {
-  /** Values of top-level properties, such as `{ room: 'cellar' }`. */
-  property?: KeyFilter
-}
+export type EdgeFilter = Parameters<'listEdges', Paging> & PropertyFilter
 
 /** Selects the neighbors of a node. */
 export type NeighborFilter = Parameters<'listNeighbors', Paging>

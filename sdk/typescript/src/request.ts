@@ -1,6 +1,6 @@
 /** Builds requests. Nothing here does input or output. */
 
-import type { KeyFilter } from './filters.js'
+import type { KeyBounds, KeyFilter } from './filters.js'
 
 /** The parameters of a URL in order. */
 export type Query = readonly (readonly [name: string, value: string])[]
@@ -41,15 +41,21 @@ function textOf(value: unknown): string {
   return value instanceof Date ? value.toISOString() : String(value)
 }
 
+const families = ['tag', 'property', 'propertyMin', 'propertyMax', 'propertyPrefix']
+
 /** Returns the URL parameters of a list, whose filters by key become parameters such as `tag.room=cellar`. */
 export function selection(fields: object): Query {
-  const { tag, property, ...others } = fields as { tag?: KeyFilter; property?: KeyFilter }
-  return [...query(others), ...keys('tag', tag), ...keys('property', property)]
+  const given = Object.entries(fields) as [string, KeyFilter | KeyBounds | undefined][]
+  const others = given.filter(([name]) => !families.includes(name))
+  return [
+    ...query(Object.fromEntries(others)),
+    ...given.filter(([name]) => families.includes(name)).flatMap(([name, values]) => keys(name, values)),
+  ]
 }
 
-function keys(prefix: string, values: KeyFilter | undefined): Query {
+function keys(name: string, values: KeyFilter | KeyBounds | undefined): Query {
   return query(
-    Object.fromEntries(Object.entries(values ?? {}).map(([key, value]) => [`${prefix}.${key}`, value])),
+    Object.fromEntries(Object.entries(values ?? {}).map(([key, value]) => [`${name}.${key}`, value])),
   )
 }
 

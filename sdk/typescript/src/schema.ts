@@ -3885,6 +3885,20 @@ export interface components {
          */
         Property: string;
         /**
+         * @description Has the top-level property `<key>` with at least this value: `propertyMin.power=5.5`. A JSON number is compared
+         *     with numbers, any other text with strings, by code point: `propertyMin.inspected=2026-01`. Properties of other
+         *     types do not match. It must not be repeated with one key. No index contains the order of properties, so combine
+         *     it with other filters if the workspace has many rows.
+         */
+        PropertyMin: string;
+        /** @description Has the top-level property `<key>` with at most this value. See `propertyMin.<key>`. */
+        PropertyMax: string;
+        /**
+         * @description Has the top-level property `<key>` that is a string and begins with this text, case-sensitive:
+         *     `propertyPrefix.serial=AX-`. If the parameter is repeated with one key, any of the texts matches.
+         */
+        PropertyPrefix: string;
+        /**
          * @description Has the tag `<key>` with this value: `tag.room=cellar`. The rest of the name is the key, verbatim. If the
          *     parameter is repeated with one key, any of the values matches.
          */
@@ -4203,6 +4217,20 @@ export interface operations {
                  */
                 "property.<key>"?: components["parameters"]["Property"];
                 /**
+                 * @description Has the top-level property `<key>` with at least this value: `propertyMin.power=5.5`. A JSON number is compared
+                 *     with numbers, any other text with strings, by code point: `propertyMin.inspected=2026-01`. Properties of other
+                 *     types do not match. It must not be repeated with one key. No index contains the order of properties, so combine
+                 *     it with other filters if the workspace has many rows.
+                 */
+                "propertyMin.<key>"?: components["parameters"]["PropertyMin"];
+                /** @description Has the top-level property `<key>` with at most this value. See `propertyMin.<key>`. */
+                "propertyMax.<key>"?: components["parameters"]["PropertyMax"];
+                /**
+                 * @description Has the top-level property `<key>` that is a string and begins with this text, case-sensitive:
+                 *     `propertyPrefix.serial=AX-`. If the parameter is repeated with one key, any of the texts matches.
+                 */
+                "propertyPrefix.<key>"?: components["parameters"]["PropertyPrefix"];
+                /**
                  * @description Fields separated by commas, with a leading `-` for descending order: `createdAt`, `updatedAt`, `name`,
                  *     `entityType`, `version`. The default is `createdAt`. Texts are sorted by code point. Ties are sorted by id,
                  *     in the direction of the last field.
@@ -4454,6 +4482,20 @@ export interface operations {
                  *     must not be empty. If the parameter is repeated with one key, any of the values matches.
                  */
                 "property.<key>"?: components["parameters"]["Property"];
+                /**
+                 * @description Has the top-level property `<key>` with at least this value: `propertyMin.power=5.5`. A JSON number is compared
+                 *     with numbers, any other text with strings, by code point: `propertyMin.inspected=2026-01`. Properties of other
+                 *     types do not match. It must not be repeated with one key. No index contains the order of properties, so combine
+                 *     it with other filters if the workspace has many rows.
+                 */
+                "propertyMin.<key>"?: components["parameters"]["PropertyMin"];
+                /** @description Has the top-level property `<key>` with at most this value. See `propertyMin.<key>`. */
+                "propertyMax.<key>"?: components["parameters"]["PropertyMax"];
+                /**
+                 * @description Has the top-level property `<key>` that is a string and begins with this text, case-sensitive:
+                 *     `propertyPrefix.serial=AX-`. If the parameter is repeated with one key, any of the texts matches.
+                 */
+                "propertyPrefix.<key>"?: components["parameters"]["PropertyPrefix"];
                 /**
                  * @description Fields separated by commas, with a leading `-` for descending order: `createdAt`, `updatedAt`,
                  *     `relationType`, `version`. The default is `createdAt`. Texts are sorted by code point. Ties are sorted by

@@ -24,6 +24,8 @@ type Filter struct {
 	// Properties has conditions on properties of the top level: the property with the name equals
 	// one of the texts, as a string, or as the number or boolean with this JSON encoding.
 	Properties map[string][]string `json:"p,omitempty"`
+	// Bounds has further conditions on properties of the top level.
+	Bounds PropertyBounds `json:"b,omitzero"`
 }
 
 // NodeFilter selects nodes.
@@ -94,7 +96,7 @@ func (f *EdgeFilter) apply(w *postgres.Where) {
 
 func (f *Filter) isSet() bool {
 	return f.IDs != nil || f.CreatedAfter != nil || f.CreatedBefore != nil || f.UpdatedAfter != nil ||
-		f.UpdatedBefore != nil || len(f.Properties) > 0
+		f.UpdatedBefore != nil || len(f.Properties) > 0 || f.Bounds.isSet()
 }
 
 func (f *Filter) apply(w *postgres.Where) {
@@ -123,6 +125,7 @@ func (f *Filter) apply(w *postgres.Where) {
 		}
 		w.Conditions = append(w.Conditions, "("+strings.Join(alternatives, " OR ")+")")
 	}
+	f.Bounds.apply(w)
 }
 
 // addSortBounds adds bounds of the field that a list is sorted by: those of the filter, and

@@ -82,18 +82,24 @@ def query(**fields: Any) -> Query:
     return tuple(pairs)
 
 
-def filters(prefix: str, values: Filter | None) -> Query:
+_FAMILIES = ("tag", "property", "property_min", "property_max", "property_prefix")
+
+
+def filters(name: str, values: Mapping[str, Any] | None) -> Query:
     """Returns the URL parameters of a filter by key, such as ``tag.room=cellar``."""
     pairs: list[tuple[str, str]] = []
     for key, value in (values or {}).items():
-        pairs += [(f"{prefix}.{key}", item) for item in ([value] if isinstance(value, str) else value)]
+        items = [value] if isinstance(value, str | int | float) else value
+        pairs += [(f"{camel(name)}.{key}", text(item)) for item in items]
     return tuple(pairs)
 
 
-def selection(prefix: str, given: Mapping[str, Any], **paging: Any) -> Query:
-    """Returns the URL parameters of a list: the filters that were given, of which one is by key, and the page."""
-    scalar = {name: value for name, value in given.items() if name != prefix}
-    return query(**paging, **scalar) + filters(prefix, given.get(prefix))
+def selection(given: Mapping[str, Any], **paging: Any) -> Query:
+    """Returns the URL parameters of a list: the filters that were given, of which some are by key, and the page."""
+    pairs = query(**paging, **{name: value for name, value in given.items() if name not in _FAMILIES})
+    for name in _FAMILIES:
+        pairs += filters(name, given.get(name))
+    return pairs
 
 
 def fields(**values: Any) -> dict[str, Any]:

@@ -21,6 +21,12 @@ class _ResourceFilter(TypedDict, total=False):
     ids: Ids
     property: Filter
     """Values of top-level properties: ``property={"room": "cellar"}``."""
+    property_min: Mapping[str, str | float]
+    """Inclusive lower bounds of top-level properties. A number, or its text, bounds numbers, another text strings."""
+    property_max: Mapping[str, str | float]
+    """Inclusive upper bounds of top-level properties."""
+    property_prefix: Filter
+    """Beginnings of top-level properties that are strings."""
     created_after: Time
     """Exclusive, as the other times."""
     created_before: Time

@@ -29,12 +29,19 @@ def test_filters_become_parameters() -> None:
     server = Server(page([]))
     moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone(timedelta(hours=1)))
     client(server).nodes.list(
-        name="a b&c", entity_type=["object", "actor"], property={"room": ["x", "y"], "n": "1"}, created_after=moment
+        name="a b&c",
+        entity_type=["object", "actor"],
+        property={"room": ["x", "y"], "n": "1"},
+        created_after=moment,
+        property_min={"n": 1.5},
+        property_max={"at": "2026"},
+        property_prefix={"serial": ["A", "B"]},
     )
     assert server.requests[0].url.params.multi_items() == [
         ("limit", "100"), ("name", "a b&c"), ("entityType", "object"), ("entityType", "actor"),
         ("createdAfter", "2026-01-02T03:04:05+01:00"), ("property.room", "x"), ("property.room", "y"),
-        ("property.n", "1"),
+        ("property.n", "1"), ("propertyMin.n", "1.5"), ("propertyMax.at", "2026"), ("propertyPrefix.serial", "A"),
+        ("propertyPrefix.serial", "B"),
     ]  # fmt: skip
 
 

@@ -44,6 +44,9 @@ test('filters become parameters', async () => {
     name: 'a b&c',
     entityType: ['object', 'actor'],
     property: { room: ['x', 'y'], n: '1' },
+    propertyMin: { n: 1.5 },
+    propertyMax: { at: '2026' },
+    propertyPrefix: { serial: ['A', 'B'] },
     createdAfter: new Date('2026-01-02T03:04:05+01:00'),
     cursor: undefined,
   })
@@ -56,6 +59,10 @@ test('filters become parameters', async () => {
     ['property.room', 'x'],
     ['property.room', 'y'],
     ['property.n', '1'],
+    ['propertyMin.n', '1.5'],
+    ['propertyMax.at', '2026'],
+    ['propertyPrefix.serial', 'A'],
+    ['propertyPrefix.serial', 'B'],
   ])
 })
 

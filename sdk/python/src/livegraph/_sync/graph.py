@@ -125,12 +125,12 @@ class Nodes:
         self, *, limit: int = 100, offset: int | None = None, cursor: str | None = None, **filters: Unpack[NodeFilter]
     ) -> Page[Node]:
         """Returns a page of at most 100 nodes that match all filters."""
-        fields = selection("property", filters, limit=limit, offset=offset, cursor=cursor)
+        fields = selection(filters, limit=limit, offset=offset, cursor=cursor)
         return self._transport.page(Request[Node]("GET", "/api/queries/nodes", query=fields))
 
     def iterate(self, **filters: Unpack[NodeFilter]) -> Iterator[Node]:
         """Iterates over all nodes that match all filters, page by page."""
-        fields = selection("property", filters, limit=100)
+        fields = selection(filters, limit=100)
         return self._transport.pages(Request[Node]("GET", "/api/queries/nodes", query=fields))
 
     def neighbors(
@@ -209,12 +209,12 @@ class Edges:
         self, *, limit: int = 100, offset: int | None = None, cursor: str | None = None, **filters: Unpack[EdgeFilter]
     ) -> Page[Edge]:
         """Returns a page of at most 100 edges that match all filters."""
-        fields = selection("property", filters, limit=limit, offset=offset, cursor=cursor)
+        fields = selection(filters, limit=limit, offset=offset, cursor=cursor)
         return self._transport.page(Request[Edge]("GET", "/api/queries/edges", query=fields))
 
     def iterate(self, **filters: Unpack[EdgeFilter]) -> Iterator[Edge]:
         """Iterates over all edges that match all filters, page by page."""
-        fields = selection("property", filters, limit=100)
+        fields = selection(filters, limit=100)
         return self._transport.pages(Request[Edge]("GET", "/api/queries/edges", query=fields))
 
 

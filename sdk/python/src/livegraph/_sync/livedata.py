@@ -115,12 +115,12 @@ class Sources:
         **filters: Unpack[SourceFilter],
     ) -> Page[Source]:
         """Returns a page of at most 100 sources that match all filters."""
-        paging = selection("tag", filters, limit=limit, offset=offset, cursor=cursor)
+        paging = selection(filters, limit=limit, offset=offset, cursor=cursor)
         return self._transport.page(Request[Source]("GET", SOURCES, query=paging))
 
     def iterate(self, **filters: Unpack[SourceFilter]) -> Iterator[Source]:
         """Iterates over all sources that match all filters, page by page."""
-        return self._transport.pages(Request[Source]("GET", SOURCES, query=selection("tag", filters, limit=100)))
+        return self._transport.pages(Request[Source]("GET", SOURCES, query=selection(filters, limit=100)))
 
     def update(self, id: Id, changes: Mapping[str, Any], *, expected_version: int | None = None) -> Source:
         """Changes the fields of ``SourcePatch`` in changes and returns the source.
@@ -272,7 +272,7 @@ class Points:
 
     def series(self, **selector: Unpack[SeriesSelector]) -> Iterator[Series]:
         """Iterates over the series with the number of their points and the times of the oldest and the newest."""
-        paging = selection("tag", selector, limit=100)
+        paging = selection(selector, limit=100)
         return self._transport.pages(Request[Series]("GET", "/api/live-data/series", query=paging))
 
     def stream(self, *, after: str | None = None, **selector: Unpack[SeriesSelector]) -> EventStream:
@@ -282,7 +282,7 @@ class Points:
         ``dropped`` mean that events since ``data["since"]`` may be missing: query these points. After ``dropped`` the
         stream is opened again. A point can be received more than once; the last value of a series and time applies.
         """
-        request = Request[Any]("GET", "/api/live-data/stream", query=selection("tag", selector))
+        request = Request[Any]("GET", "/api/live-data/stream", query=selection(selector))
         return EventStream(self._transport, request, after)
 
     def delete(
@@ -312,4 +312,4 @@ def points_query(selector: Mapping[str, Any], **more: Any) -> Query:
         given["aggregation"] = ",".join(given["aggregation"])
     tag = cast(Filter | None, given.pop("tag", None))
     bounds = {"from_": given.pop("start", None), "to": given.pop("end", None)}
-    return selection("tag", {"tag": tag}, **given, **bounds)
+    return selection({"tag": tag}, **given, **bounds)
