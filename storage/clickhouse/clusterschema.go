@@ -40,7 +40,10 @@ var (
 	copiedTable    = regexp.MustCompile(`^ AS (\w+)\n$`)
 	dropStatement  = regexp.MustCompile(`^DROP TABLE IF EXISTS (\w+);$`)
 	alterStatement = regexp.MustCompile(`(?s)^ALTER TABLE (\w+)(\s.*);$`)
-	ofStorage      = regexp.MustCompile(`^\s+(?:MODIFY|RESET) SETTING `)
+	// ofStorage matches changes that a Distributed table does not have.
+	ofStorage = regexp.MustCompile(
+		`^\s+(?:MODIFY|RESET) SETTING |^(?:,?\s+MODIFY COLUMN \w+ CODEC\((?:\w+(?:\(\d+\))?(?:, )?)+\))+$`,
+	)
 )
 
 // files converts the files of migrations.
