@@ -55,8 +55,9 @@ type openHour struct {
 	lastUS     int64     // time of the last point of the current minute
 	minute     aggregate // of the current minute
 	complete   aggregate // of the minutes of the hour before it
-	// fingerprint is that of the points in minute and complete.
-	fingerprint uint64
+	// fingerprint is that of the points in minute and complete, and minutesFingerprint that of the rows of
+	// the minutes in complete.
+	fingerprint, minutesFingerprint uint64
 	// disordered: points came in another order than that of time. The rollups of the hour must be
 	// computed from the stored points.
 	disordered bool
@@ -257,7 +258,9 @@ func (a *aggregator) finishMinute(series uint64, h *openHour) {
 	if h.minute.points == 0 {
 		return
 	}
-	appendRow(&a.finished.Minutes, series, minuteOf(h.minute.firstUS), &h.minute)
+	minutes := &a.finished.Minutes
+	appendRow(minutes, series, minuteOf(h.minute.firstUS), &h.minute)
+	h.minutesFingerprint += minutes.Fingerprint(minutes.Len() - 1)
 	h.complete.append(&h.minute)
 	h.minute = aggregate{}
 	if h.minutes++; h.minutes == firstMinutes {
@@ -273,6 +276,7 @@ func (a *aggregator) finishHour(series uint64, h *openHour) {
 	}
 	appendRow(&a.finished.Hours, series, h.start, &h.complete)
 	a.finished.Fingerprints = append(a.finished.Fingerprints, h.fingerprint)
+	a.finished.MinuteFingerprints = append(a.finished.MinuteFingerprints, h.minutesFingerprint)
 }
 
 // appendRow adds a row for the minute or hour from a time on.

@@ -138,8 +138,14 @@ func TestRollupsAreThoseOfThePoints(t *testing.T) {
 	hours := rowsOf(t, &a.finished.Hours)
 	require.Greater(t, len(hours), 100)
 	requireRows(t, naive(samples, anHour), hours)
+	minutes := map[rollupKey]uint64{}
+	for i, id := range a.finished.Minutes.Series.AppendTo(nil, 0) {
+		minutes[rollupKey{id, a.finished.Minutes.TS[i] / anHour * anHour}] += a.finished.Minutes.Fingerprint(i)
+	}
 	for i, id := range a.finished.Hours.Series.AppendTo(nil, 0) {
-		require.Equal(t, fingerprints[rollupKey{id, a.finished.Hours.TS[i]}], a.finished.Fingerprints[i])
+		hour := rollupKey{id, a.finished.Hours.TS[i]}
+		require.Equal(t, fingerprints[hour], a.finished.Fingerprints[i])
+		require.Equal(t, minutes[hour], a.finished.MinuteFingerprints[i])
 	}
 }
 

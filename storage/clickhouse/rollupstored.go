@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
@@ -27,8 +28,9 @@ func (c *RollupColumns) Len() int { return len(c.TS) }
 type Rollups struct {
 	// Minutes has the minutes of Hours, and of hours that are not complete.
 	Minutes, Hours RollupColumns
-	// Fingerprints has the sum of the fingerprints of the points of each hour.
-	Fingerprints []uint64
+	// Fingerprints has the sum of the fingerprints of the points of each hour, and MinuteFingerprints that
+	// of the rows of its minutes; see RollupColumns.Fingerprint.
+	Fingerprints, MinuteFingerprints []uint64
 }
 
 // Fingerprint returns the sum of the fingerprints of points of one version, modulo 2⁶⁴. Sets of points
@@ -43,6 +45,25 @@ func Fingerprint(ts []int64, version uint64) (sum uint64) {
 
 // fingerprintSum is the expression for the sum of the fingerprints of rows.
 const fingerprintSum = "sum(intHash64(bitXor(toUInt64(toUnixTimestamp64Micro(ts)), intHash64(version))))"
+
+// Fingerprint returns the fingerprint of a row, which depends on its time, and on all values that points
+// of the same number and times can have differently.
+func (c *RollupColumns) Fingerprint(row int) uint64 {
+	sum := intHash64(uint64(c.TS[row]))
+	for _, v := range [...]float64{c.Totals[row], c.First[row], c.Last[row], c.Increases[row], c.Spreads[row]} {
+		sum = intHash64(sum ^ math.Float64bits(v))
+	}
+	return sum
+}
+
+// rowFingerprintSum returns the expression for the sum of the fingerprints of rows that have points.
+func rowFingerprintSum() string {
+	sum := "intHash64(toUInt64(toUnixTimestamp64Micro(ts)))"
+	for _, column := range []string{"total", "first", "last", "increase", "spread"} {
+		sum = "intHash64(bitXor(" + sum + ", reinterpretAsUInt64(" + column + ")))"
+	}
+	return "sumIf(" + sum + ", points > 0)"
+}
 
 // intHash64 is ClickHouse's function of this name: the finalizer of MurmurHash3, after another step.
 func intHash64(x uint64) uint64 {
@@ -62,7 +83,7 @@ var (
 	minutesTarget = Target{Operation: opInsertAggregates, Table: TableMinutes, Columns: rollupTypes}
 	hoursTarget   = Target{
 		Operation: opInsertAggregates, Table: TableHours, Columns: slices.Concat(rollupTypes, []ch.ColumnNameAndType{
-			{Name: "fingerprint", Type: "UInt64"},
+			{Name: "fingerprint", Type: "UInt64"}, {Name: "minutes_fingerprint", Type: "UInt64"},
 		}),
 	}
 	rollupTypes = []ch.ColumnNameAndType{
@@ -110,7 +131,9 @@ func (db *DB) insertRollups(ctx context.Context, r *Rollups, version uint64) err
 	if err := db.Insert(ctx, &minutesTarget, r.Minutes.Len(), r.Minutes.columns(version)...); err != nil {
 		return err
 	}
-	hours := append(r.Hours.columns(version), native.Fixed[uint64](r.Fingerprints))
+	hours := append(
+		r.Hours.columns(version), native.Fixed[uint64](r.Fingerprints), native.Fixed[uint64](r.MinuteFingerprints),
+	)
 	return db.Insert(ctx, &hoursTarget, r.Hours.Len(), hours...)
 }
 

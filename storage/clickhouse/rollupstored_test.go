@@ -63,16 +63,19 @@ func rollupsOf(writes []*clickhouse.PointColumns) *clickhouse.Rollups {
 		for risen < len(h.ts) && h.ts[risen] > h.ts[risen-1] {
 			risen++
 		}
+		var minutes uint64
 		for from, to := 0, 0; from < risen; from = to {
 			start := h.ts[from] - h.ts[from]%minute
 			for to < risen && h.ts[to] < start+minute {
 				to++
 			}
 			appendRollup(&rollups.Minutes, at.series, start, h.ts[from:to], h.values[from:to])
+			minutes += rollups.Minutes.Fingerprint(rollups.Minutes.Len() - 1)
 		}
 		if risen == len(h.ts) {
 			appendRollup(&rollups.Hours, at.series, at.start, h.ts, h.values)
 			rollups.Fingerprints = append(rollups.Fingerprints, h.fingerprint)
+			rollups.MinuteFingerprints = append(rollups.MinuteFingerprints, minutes)
 		}
 	}
 	return rollups
@@ -219,7 +222,7 @@ func TestAPassRemovesMinutesThatADeletionDidNotReach(t *testing.T) {
 			}))
 			r.rollUpFully(t0 + 2*day)
 			outdated := rollupsOf([]*clickhouse.PointColumns{all})
-			outdated.Hours, outdated.Fingerprints = clickhouse.RollupColumns{}, nil
+			outdated.Hours, outdated.Fingerprints, outdated.MinuteFingerprints = clickhouse.RollupColumns{}, nil, nil
 			require.NoError(t, r.InsertRollups(t.Context(), outdated))
 			left := slices.DeleteFunc(points, func(p point) bool { return p.TS >= t0+10*minute && p.TS < t0+12*minute })
 			require.Less(t, len(left), 60)
@@ -230,6 +233,40 @@ func TestAPassRemovesMinutesThatADeletionDidNotReach(t *testing.T) {
 			r.rollUpFully(t0 + 2*day)
 			byMinute := r.dayByHour(1)
 			byMinute.Grid = timeseries.NewGrid(time.Minute, time.UTC, byMinute.Range.FromUS, byMinute.Range.ToUS)
+			r.requireSame(byMinute, "after a pass")
+			require.Equal(t, "0", r.storedHours())
+		})
+	}
+}
+
+// TestAPassComputesMinutesThatAnotherProcessStored tests minutes with as many points as are stored, of which one has
+// been overwritten since. A process that lost the partition stores them after the hour was stored.
+func TestAPassComputesMinutesThatAnotherProcessStored(t *testing.T) {
+	for name, values := range map[string]struct{ outdated, current []float64 }{
+		"another value":                      {[]float64{1e6}, []float64{5}},
+		"the same sum":                       {[]float64{3, 1, 2}, []float64{1, 2, 3}},
+		"the same sum, first and last value": {[]float64{1, 3, 2, 4}, []float64{1, 2, 3, 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRollupFixture(t, 1)
+			r.pass(t0 + 2*day)
+			points := every(minute, t0, t0+hour, id(0))
+			var outdated []point
+			for i, v := range values.current {
+				at := t0 + 5*minute + int64(i)*second
+				outdated = append(outdated, point{Series: id(0), TS: at, Value: values.outdated[i]})
+				points = slices.Insert(points, 5+i, point{Series: id(0), TS: at, Value: v})
+			}
+			n := len(outdated)
+			points = slices.Delete(points, 5+n, 6+n) // it has the time of the first one
+			stale := rollupsOf([]*clickhouse.PointColumns{r.columns(r.nextVersion(), outdated...)})
+			stale.Hours, stale.Fingerprints, stale.MinuteFingerprints = clickhouse.RollupColumns{}, nil, nil
+			require.NoError(t, r.InsertRollups(t.Context(), rollupsOf([]*clickhouse.PointColumns{r.write(points...)})))
+			require.NoError(t, r.InsertRollups(t.Context(), stale))
+			r.rollUpFully(t0 + 2*day)
+			byMinute := r.dayByHour(1)
+			byMinute.Grid = timeseries.NewGrid(time.Minute, time.UTC, byMinute.Range.FromUS, byMinute.Range.ToUS)
+			byMinute.Functions = append(slices.Clone(byMinute.Functions), timeseries.Delta)
 			r.requireSame(byMinute, "after a pass")
 			require.Equal(t, "0", r.storedHours())
 		})

@@ -69,9 +69,9 @@ func (r *passRun) unmatched(ctx context.Context, w window) (window, bool, error)
 // points: the first and the last such hour, and whether there are rollups that may have no points any
 // more. At most limit series are returned.
 //
-// The rollups of an hour match if the row of the hour and the sum of its minutes have as many points as
-// are stored, and the row has the fingerprint of the stored points. Points with several rows never match,
-// and neither do the hours that passes compute, which have no fingerprint.
+// The rollups of an hour match if the row of the hour has as many points as are stored, and the fingerprints
+// of the stored points and of the rows of its minutes. Points with several rows never match, and neither do
+// the hours that passes compute, which have no fingerprint.
 func unmatchedHours(l Layout, where string, limit int) string {
 	hour := "toUnixTimestamp64Micro(" + startOf("Hour") + ") AS hour"
 	query := fmt.Sprintf(`
@@ -79,17 +79,19 @@ func unmatchedHours(l Layout, where string, limit int) string {
 			SELECT series, hour, sum(points_) AS stored_, sum(in_minutes_) AS minutes_, sum(in_hour_) AS hours_
 			FROM (
 				SELECT series, %[1]s, count() AS points_, 0 AS in_minutes_, 0 AS in_hour_, %[3]s AS print_,
-					toUInt64(0) AS hour_print_
+					toUInt64(0) AS minutes_print_, toUInt64(0) AS expected_, toUInt64(0) AS minutes_expected_
 				FROM %[4]s PREWHERE %[2]s GROUP BY series, hour
 				UNION ALL
-				SELECT series, %[1]s, 0, sum(points), 0, 0, 0 FROM %[5]s FINAL PREWHERE %[2]s GROUP BY series, hour
+				SELECT series, %[1]s, 0, sum(points), 0, 0, %[7]s, 0, 0
+				FROM %[5]s FINAL PREWHERE %[2]s GROUP BY series, hour
 				UNION ALL
-				SELECT series, %[1]s, 0, 0, points, 0, fingerprint FROM %[6]s FINAL PREWHERE %[2]s
+				SELECT series, %[1]s, 0, 0, points, 0, 0, fingerprint, minutes_fingerprint
+				FROM %[6]s FINAL PREWHERE %[2]s
 			)
 			GROUP BY series, hour
-			HAVING stored_ != minutes_ OR stored_ != hours_ OR sum(print_) != sum(hour_print_)
+			HAVING stored_ != hours_ OR sum(print_) != sum(expected_) OR sum(minutes_print_) != sum(minutes_expected_)
 		)
 		GROUP BY series`, hour, where, fingerprintSum, l.ShardTable(TablePoints), l.ShardTable(TableMinutes),
-		l.ShardTable(TableHours))
+		l.ShardTable(TableHours), rowFingerprintSum())
 	return l.OnShards(query) + fmt.Sprintf(" ORDER BY series LIMIT %d", limit)
 }
