@@ -171,7 +171,7 @@ func TestAPassComputesHoursWhoseStoredRollupsDoNotMatch(t *testing.T) {
 		},
 		"a point was overwritten": func(r *rollupFixture, writes []columns) []columns {
 			r.write(point{Series: id(0), TS: t0 + 5*minute, Value: 1e6})
-			testenv.QueryClickHouse(r.t, r.URL.String(), "OPTIMIZE TABLE points FINAL")
+			r.Exec(r.t, "OPTIMIZE TABLE "+r.Layout().Stored("points")+" FINAL")
 			return writes
 		},
 		"points were deleted": func(r *rollupFixture, writes []columns) []columns {
