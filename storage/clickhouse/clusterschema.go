@@ -40,10 +40,7 @@ var (
 	copiedTable    = regexp.MustCompile(`^ AS (\w+)\n$`)
 	dropStatement  = regexp.MustCompile(`^DROP TABLE IF EXISTS (\w+);$`)
 	alterStatement = regexp.MustCompile(`(?s)^ALTER TABLE (\w+)(\s.*);$`)
-	// ofStorage matches changes that a Distributed table does not have.
-	ofStorage = regexp.MustCompile(
-		`^\s+(?:MODIFY|RESET) SETTING |^(?:,?\s+MODIFY COLUMN \w+ CODEC\((?:\w+(?:\(\d+\))?(?:, )?)+\))+$`,
-	)
+	ofStorage      = regexp.MustCompile(`^\s+(?:MODIFY|RESET) SETTING `)
 )
 
 // files converts the files of migrations.

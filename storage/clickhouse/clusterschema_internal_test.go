@@ -100,16 +100,6 @@ func TestStatementsWithoutAFormOfClusters(t *testing.T) {
 	require.Equal(t, "ALTER TABLE points_local ON CLUSTER 'c' MODIFY SETTING a = 1;\n"+
 		"ALTER TABLE points_local ON CLUSTER 'c'\n    ADD COLUMN b UInt8;\n"+
 		"ALTER TABLE points ON CLUSTER 'c'\n    ADD COLUMN b UInt8;\n", converted)
-
-	const codecs = "\n    MODIFY COLUMN a CODEC(Delta(8), LZ4),\n    MODIFY COLUMN b CODEC(LZ4)"
-	converted, err = s.file("ALTER TABLE points" + codecs + ";\n")
-	require.NoError(t, err)
-	require.Equal(t, "ALTER TABLE points_local ON CLUSTER 'c'"+codecs+";\n", converted)
-	for _, more := range []string{", ADD COLUMN c UInt8", ", MODIFY COLUMN c UInt8", ", MODIFY COLUMN c UInt8 CODEC(LZ4)"} {
-		converted, err = s.file("ALTER TABLE points" + codecs + more + ";\n")
-		require.NoError(t, err)
-		require.Contains(t, converted, "ALTER TABLE points ON CLUSTER 'c'", "the Distributed table has the column as well")
-	}
 }
 
 // Every table that a migration creates has a key, and the keys of tables with series are those of the series.
