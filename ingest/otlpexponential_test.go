@@ -77,7 +77,9 @@ func TestExponentialHistogramsBecomeNativeOnes(t *testing.T) {
 		want string
 	}{
 		"positive": {
-			&exponentialPoint{Count: 6, Sum: new(30.5), Positive: &exponentialBuckets{Offset: 1, BucketCounts: []uint64{1, 0, 5}}},
+			&exponentialPoint{
+				Count: 6, Sum: new(30.5), Positive: &exponentialBuckets{Offset: 1, BucketCounts: []uint64{1, 0, 5}},
+			},
 			"schema 0 count 6 sum 30.5 2..4:1 8..16:5",
 		},
 		"both signs and zeros": {
@@ -182,7 +184,9 @@ func TestExponentialHistogramsHaveExtremesHintsAndEnds(t *testing.T) {
 	require.Equal(t, histogram.GaugeType, h.CounterResetHint)
 	require.Contains(t, others, `"size_min"{"__temporality__"="delta","le"="1","quantile"="x",}`)
 
-	for _, pt := range []*exponentialPoint{{}, {Scale: -9, Count: 7, Sum: new(math.NaN()), Min: new(1.0), ZeroThreshold: -1}} {
+	for _, pt := range []*exponentialPoint{
+		{}, {Scale: -9, Count: 7, Sum: new(math.NaN()), Min: new(1.0), ZeroThreshold: -1},
+	} {
 		pt.Flags = 1
 		p, result, err = acceptAs(t, OTLP, otlpBody(t, otlpExponentialMetric(pt)))
 		require.NoError(t, err)
@@ -210,11 +214,13 @@ func TestExponentialHistogramsThatBreakARuleAreRejected(t *testing.T) {
 		"the least scale":         {&exponentialPoint{Scale: math.MinInt32}, ".scale", rejection.ScaleRange},
 		"a negative threshold":    {&exponentialPoint{ZeroThreshold: -1}, ".zeroThreshold", rejection.ThresholdRange},
 		"a threshold that is NaN": {&exponentialPoint{ZeroThreshold: math.NaN()}, ".zeroThreshold", rejection.ThresholdRange},
-		"an infinite threshold":   {&exponentialPoint{ZeroThreshold: math.Inf(1)}, ".zeroThreshold", rejection.ThresholdRange},
-		"a sum that is NaN":       {&exponentialPoint{Sum: new(math.NaN())}, ".sum", rejection.ValueNotFinite},
-		"an infinite sum":         {&exponentialPoint{Sum: new(math.Inf(-1))}, ".sum", rejection.ValueNotFinite},
-		"a minimum that is NaN":   {&exponentialPoint{Min: new(math.NaN())}, ".min", rejection.ValueNotFinite},
-		"an infinite maximum":     {&exponentialPoint{Max: new(math.Inf(1))}, ".max", rejection.ValueNotFinite},
+		"an infinite threshold": {
+			&exponentialPoint{ZeroThreshold: math.Inf(1)}, ".zeroThreshold", rejection.ThresholdRange,
+		},
+		"a sum that is NaN":     {&exponentialPoint{Sum: new(math.NaN())}, ".sum", rejection.ValueNotFinite},
+		"an infinite sum":       {&exponentialPoint{Sum: new(math.Inf(-1))}, ".sum", rejection.ValueNotFinite},
+		"a minimum that is NaN": {&exponentialPoint{Min: new(math.NaN())}, ".min", rejection.ValueNotFinite},
+		"an infinite maximum":   {&exponentialPoint{Max: new(math.Inf(1))}, ".max", rejection.ValueNotFinite},
 		"many positive buckets": {
 			&exponentialPoint{Positive: &exponentialBuckets{BucketCounts: make([]uint64, 1001)}}, ".positive.bucketCounts",
 			rejection.BucketsMany,
@@ -244,8 +250,9 @@ func TestExponentialHistogramsThatBreakARuleAreRejected(t *testing.T) {
 			".positive.offset", rejection.BucketsOffset,
 		},
 		"a negative index beyond those of Prometheus": {
-			&exponentialPoint{Count: 1, Negative: &exponentialBuckets{Offset: math.MaxInt32 - 2, BucketCounts: []uint64{0, 0, 1}}},
-			".negative.offset", rejection.BucketsOffset,
+			&exponentialPoint{
+				Count: 1, Negative: &exponentialBuckets{Offset: math.MaxInt32 - 2, BucketCounts: []uint64{0, 0, 1}},
+			}, ".negative.offset", rejection.BucketsOffset,
 		},
 		"too large": {
 			&exponentialPoint{

@@ -39,7 +39,7 @@ func otlpExponential(pt *otlpmetrics.ExponentialHistogramDataPoint, delta bool) 
 			switch {
 			case count == 0:
 				continue
-			case math.Exp2((index+1)*math.Exp2(-float64(pt.GetScale()))) <= threshold:
+			case threshold > 0 && math.Exp2((index+1)*math.Exp2(-float64(pt.GetScale()))) <= threshold:
 				zeros += count
 				continue
 			}

@@ -132,6 +132,7 @@ var reasonLabel = [Reasons]string{
 	LineField:   "line_field",
 	TimeMissing: "time_missing", ValueMissing: "value_missing", SumTemporality: "sum_temporality",
 	BucketsInvalid: "buckets_invalid", BucketsMany: "buckets_many", QuantileRange: "quantile_range",
-	ScaleRange: "scale_range", ThresholdRange: "threshold_range", BucketsSum: "buckets_sum", BucketsOffset: "buckets_offset",
+	ScaleRange: "scale_range", ThresholdRange: "threshold_range",
+	BucketsSum: "buckets_sum", BucketsOffset: "buckets_offset",
 	LineValue: "line_value", LineQuote: "line_quote", LineTail: "line_tail", LineUTF8: "line_encoding",
 }
