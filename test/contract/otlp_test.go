@@ -151,9 +151,11 @@ func TestTheExporterOfOpenTelemetryWritesPoints(t *testing.T) {
 		got = append(got, name+"] "+value)
 	}
 	const scope = "{otel_scope_name lib} {otel_scope_version 1.2}"
-	for delta, hint := range map[string]histogram.CounterResetHint{
-		"": histogram.UnknownCounterReset, "{__temporality__ delta} ": histogram.GaugeType,
-	} {
+	for _, delta := range []string{"", "{__temporality__ delta} "} {
+		hint := histogram.UnknownCounterReset
+		if delta != "" {
+			hint = histogram.GaugeType
+		}
 		size, err := nativehistogram.AppendInt(nil, &histogram.Histogram{
 			Count: 1, Sum: 3, ZeroThreshold: 1e-128, PositiveSpans: []histogram.Span{{Offset: 2, Length: 1}},
 			PositiveBuckets: []int64{1}, CounterResetHint: hint,

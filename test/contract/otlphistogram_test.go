@@ -83,7 +83,9 @@ func TestExponentialHistogramsAreReadInPromQL(t *testing.T) {
 			query = strings.ReplaceAll(query, "size", `size{source="`+service+`"}`)
 			return l.evaluate(t, query, "time", promTime(d))
 		}
-		require.Eventually(t, func() bool { return len(at("histogram_count(size)", 0)) == 1 }, time.Minute, 50*time.Millisecond)
+		require.Eventually(t, func() bool {
+			return len(at("histogram_count(size)", 0)) == 1
+		}, time.Minute, 50*time.Millisecond)
 
 		require.Equal(t, []string{source + "4@0"}, at("histogram_count(size)", 0))
 		require.Equal(t, []string{source + "6.5@0"}, at("histogram_sum(size)", 0))
@@ -158,7 +160,7 @@ func TestBadExponentialHistogramsAreAPartialSuccess(t *testing.T) {
 		"sum":                {&exponentialPoint{Sum: new(math.NaN())}, ".sum: must be a finite number"},
 		"infinite sum":       {&exponentialPoint{Sum: new(math.Inf(-1))}, ".sum: must be a finite number"},
 		"minimum":            {&exponentialPoint{Min: new(math.NaN())}, ".min: must be a finite number"},
-		"negative threshold": {&exponentialPoint{ZeroThreshold: -1e-9}, ".zeroThreshold: must be a finite number that is not"},
+		"negative threshold": {&exponentialPoint{ZeroThreshold: -1e-9}, ".zeroThreshold: must be a finite number that"},
 		"threshold NaN":      {&exponentialPoint{ZeroThreshold: math.NaN()}, ".zeroThreshold: must be a finite number"},
 		"infinite threshold": {&exponentialPoint{ZeroThreshold: math.Inf(1)}, ".zeroThreshold: must be a finite number"},
 		"offset": {
@@ -219,8 +221,9 @@ func TestMetadataOfOpenTelemetryIsListed(t *testing.T) {
 	l := startLiveWithLog(t)
 	m := exponential("shop", 2, &exponentialPoint{})
 	require.Equal(t, http.StatusOK, l.otlp(t, m, false, contract.Request{}).Status)
-	const orders = `{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"orders","description":"Paid.","unit":"{order}",
-		"sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[{"timeUnixNano":"1772323200000000000","asInt":1}]}},
+	const orders = `{"resourceMetrics":[{"scopeMetrics":[{"metrics":[
+		{"name":"orders","description":"Paid.","unit":"{order}","sum":{"aggregationTemporality":2,"isMonotonic":true,
+		"dataPoints":[{"timeUnixNano":"1772323200000000000","asInt":1}]}},
 		{"name":"odd","description":7,"unit":[],"gauge":{"dataPoints":[{"timeUnixNano":"1772323200000000000","asInt":1}]}}
 		]}]}]}`
 	require.Equal(t, http.StatusOK, l.otlpBody(t, orders, "application/json", contract.Request{}).Status)
