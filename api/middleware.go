@@ -193,7 +193,7 @@ func (s *Server) sharedOrigins() func(http.Handler) http.Handler {
 			http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete,
 		},
 		AllowedHeaders: []string{
-			"Authorization", workspaceHeader, "Content-Type", "Content-Encoding", "Accept", "If-None-Match",
+			"Authorization", workspaceHeader, "Content-Type", "Content-Encoding", "Accept", "If-None-Match", "If-Match",
 			"Idempotency-Key", "Prefer", "Last-Event-ID", "Traceparent", "Tracestate",
 		},
 		ExposedHeaders: []string{

@@ -20,12 +20,17 @@ import (
 
 var otlpTime = uint64(received.UnixNano())
 
-// otlpBody returns a request with the metrics, of a resource without attributes.
+// otlpRequest returns a request with the metrics, of a resource without attributes.
+func otlpRequest(list ...*otlpmetrics.Metric) *collector.ExportMetricsServiceRequest {
+	return &collector.ExportMetricsServiceRequest{ResourceMetrics: []*otlpmetrics.ResourceMetrics{
+		{ScopeMetrics: []*otlpmetrics.ScopeMetrics{{Metrics: list}}},
+	}}
+}
+
+// otlpBody returns such a request in protobuf.
 func otlpBody(t testing.TB, list ...*otlpmetrics.Metric) string {
 	t.Helper()
-	body, err := proto.Marshal(&collector.ExportMetricsServiceRequest{ResourceMetrics: []*otlpmetrics.ResourceMetrics{
-		{ScopeMetrics: []*otlpmetrics.ScopeMetrics{{Metrics: list}}},
-	}})
+	body, err := proto.Marshal(otlpRequest(list...))
 	require.NoError(t, err)
 	return string(body)
 }
@@ -46,95 +51,11 @@ func otlpNumberPoint(value float64, attributes ...string) *otlpmetrics.NumberDat
 	return pt
 }
 
-func otlpExponentialMetric(pt *otlpmetrics.ExponentialHistogramDataPoint) *otlpmetrics.Metric {
-	pt.TimeUnixNano = otlpTime
-	return &otlpmetrics.Metric{Name: "size", Data: &otlpmetrics.Metric_ExponentialHistogram{
-		ExponentialHistogram: &otlpmetrics.ExponentialHistogram{
-			AggregationTemporality: 2, DataPoints: []*otlpmetrics.ExponentialHistogramDataPoint{pt},
-		},
-	}}
-}
-
 func otlpHistogramMetric(pt *otlpmetrics.HistogramDataPoint) *otlpmetrics.Metric {
 	pt.TimeUnixNano = otlpTime
 	return &otlpmetrics.Metric{Name: "duration", Data: &otlpmetrics.Metric_Histogram{Histogram: &otlpmetrics.Histogram{
 		AggregationTemporality: 2, DataPoints: []*otlpmetrics.HistogramDataPoint{pt},
 	}}}
-}
-
-// otlpBuckets returns the buckets that were written, by their bound.
-func otlpBuckets(t *testing.T, p *fakeStores, metric string) map[string]any {
-	t.Helper()
-	buckets := map[string]any{}
-	for name, value := range p.written(t) {
-		if _, rest, found := strings.Cut(name, fmt.Sprintf("%q{\"le\"=\"", metric+"_bucket")); found {
-			bound, _, _ := strings.Cut(rest, `"`)
-			buckets[bound] = value
-		}
-	}
-	return buckets
-}
-
-func TestBucketsOfExponentialHistogramsHaveTheirBounds(t *testing.T) {
-	type buckets = otlpmetrics.ExponentialHistogramDataPoint_Buckets
-	for name, c := range map[string]struct {
-		pt   *otlpmetrics.ExponentialHistogramDataPoint
-		want map[string]any
-	}{
-		"positive": {
-			&otlpmetrics.ExponentialHistogramDataPoint{
-				Count: 6, Positive: &buckets{Offset: 1, BucketCounts: []uint64{1, 0, 5}},
-			},
-			map[string]any{"0": 0.0, "2": 0.0, "4": 1.0, "8": 1.0, "16": 6.0, "+Inf": 6.0},
-		},
-		"both signs and zeros": {
-			&otlpmetrics.ExponentialHistogramDataPoint{
-				Count: 10, ZeroCount: 2, Positive: &buckets{Offset: -1, BucketCounts: []uint64{4}},
-				Negative: &buckets{Offset: 0, BucketCounts: []uint64{1, 3}},
-			},
-			map[string]any{"-4": 0.0, "-2": 3.0, "-1": 4.0, "0": 6.0, "0.5": 6.0, "1": 10.0, "+Inf": 10.0},
-		},
-		"a threshold for zeros": {
-			&otlpmetrics.ExponentialHistogramDataPoint{
-				Count: 3, ZeroCount: 1, ZeroThreshold: 0.25, Positive: &buckets{Offset: 0, BucketCounts: []uint64{2}},
-			},
-			map[string]any{"-0.25": 0.0, "0.25": 1.0, "1": 1.0, "2": 3.0, "+Inf": 3.0},
-		},
-		"a threshold over buckets": {
-			&otlpmetrics.ExponentialHistogramDataPoint{
-				Count: 5, ZeroCount: 1, ZeroThreshold: 3, Positive: &buckets{Offset: 0, BucketCounts: []uint64{1, 1, 2}},
-			},
-			map[string]any{"-3": 0.0, "3": 2.0, "4": 3.0, "8": 5.0, "+Inf": 5.0},
-		},
-		"a scale": {
-			&otlpmetrics.ExponentialHistogramDataPoint{
-				Count: 2, Scale: 1, Positive: &buckets{Offset: 1, BucketCounts: []uint64{1, 1}},
-			},
-			map[string]any{
-				"0": 0.0, floatText(math.Exp2(0.5)): 0.0, "2": 1.0, floatText(math.Exp2(1.5)): 2.0, "+Inf": 2.0,
-			},
-		},
-		"beyond the range of numbers": {
-			&otlpmetrics.ExponentialHistogramDataPoint{
-				Count: 4, Scale: -10, Positive: &buckets{Offset: -3, BucketCounts: []uint64{1, 1, 1, 1}},
-			},
-			map[string]any{"0": 1.0, "5.562684646268003e-309": 2.0, "1": 3.0, "+Inf": 4.0},
-		},
-		"extreme scales": {
-			&otlpmetrics.ExponentialHistogramDataPoint{
-				Count: 1, Scale: math.MinInt32, Positive: &buckets{Offset: math.MaxInt32, BucketCounts: []uint64{1}},
-			},
-			map[string]any{"0": 0.0, "+Inf": 1.0},
-		},
-		"empty": {&otlpmetrics.ExponentialHistogramDataPoint{}, map[string]any{"0": 0.0, "+Inf": 0.0}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p, result, err := acceptAs(t, OTLP, otlpBody(t, otlpExponentialMetric(c.pt)))
-			require.NoError(t, err)
-			require.Zero(t, result.Rejected, "%+v", result.Errors)
-			require.Equal(t, c.want, otlpBuckets(t, p, "size"))
-		})
-	}
 }
 
 func TestDataPointsOfOpenTelemetryThatBreakARuleAreRejected(t *testing.T) {
@@ -203,15 +124,6 @@ func TestDataPointsOfOpenTelemetryThatBreakARuleAreRejected(t *testing.T) {
 		"a sum that is NaN": {
 			otlpHistogramMetric(&otlpmetrics.HistogramDataPoint{Sum: proto.Float64(math.NaN())}),
 			".histogram.dataPoints[0].sum", rejection.ValueNotFinite,
-		},
-		"many exponential buckets": {
-			otlpExponentialMetric(&otlpmetrics.ExponentialHistogramDataPoint{
-				Positive: &otlpmetrics.ExponentialHistogramDataPoint_Buckets{BucketCounts: make([]uint64, 1500)},
-			}), ".exponentialHistogram.dataPoints[0].bucketCounts", rejection.BucketsMany,
-		},
-		"a negative threshold": {
-			otlpExponentialMetric(&otlpmetrics.ExponentialHistogramDataPoint{ZeroThreshold: -1}),
-			".exponentialHistogram.dataPoints[0].zeroThreshold", rejection.ValueNotFinite,
 		},
 		"an attribute le": {
 			&otlpmetrics.Metric{Name: "m", Data: &otlpmetrics.Metric_Histogram{Histogram: &otlpmetrics.Histogram{

@@ -86,7 +86,7 @@ func (r *otlpReference) resource(rm *otlpmetrics.ResourceMetrics) {
 			r.rejected++
 			return
 		}
-		r.keep("target_info", r.info, uint64(r.latest)*1000, 1)
+		r.keep("target_info", r.info, uint64(r.latest)*1000, otlpSeries{value: 1})
 	}
 }
 
@@ -175,6 +175,7 @@ type otlpPoint interface {
 type otlpSeries struct {
 	suffix, key, bound string
 	value              float64
+	text               string // if it is a native histogram
 }
 
 func (r *otlpReference) metric(m *otlpmetrics.Metric) {
@@ -196,8 +197,8 @@ func (r *otlpReference) metric(m *otlpmetrics.Metric) {
 		}
 	case *otlpmetrics.Metric_ExponentialHistogram:
 		for _, pt := range data.ExponentialHistogram.GetDataPoints() {
-			series, ok := otlpExponential(pt)
-			r.point(m, pt, data.ExponentialHistogram.GetAggregationTemporality(), true, series, ok)
+			series, ok := otlpExponential(pt, data.ExponentialHistogram.GetAggregationTemporality() == 1)
+			r.point(m, pt, data.ExponentialHistogram.GetAggregationTemporality(), false, series, ok)
 		}
 	case *otlpmetrics.Metric_Summary:
 		for _, pt := range data.Summary.GetDataPoints() {
@@ -241,51 +242,9 @@ func otlpHistogram(pt *otlpmetrics.HistogramDataPoint) (list []otlpSeries, ok bo
 	for i, bound := range bounds {
 		below += counts[i]
 		ok = ok && finite(bound) && (i == 0 || bound > bounds[i-1])
-		list = append(list, otlpSeries{"_bucket", "le", floatText(bound), float64(below)})
+		list = append(list, otlpSeries{suffix: "_bucket", key: "le", bound: floatText(bound), value: float64(below)})
 	}
-	return append(list, otlpSeries{"_bucket", "le", "+Inf", float64(pt.GetCount())}), ok
-}
-
-// otlpExponential counts, for each bound, the buckets that are not above it.
-func otlpExponential(pt *otlpmetrics.ExponentialHistogramDataPoint) (list []otlpSeries, ok bool) {
-	list, ok = otlpSums(pt.GetCount(), pt.Sum, pt.Min, pt.Max)
-	bound := func(b *otlpmetrics.ExponentialHistogramDataPoint_Buckets, i int) float64 {
-		return math.Exp2(float64(int(b.GetOffset())+i) * math.Exp2(-float64(pt.GetScale())))
-	}
-	type bucket struct{ upper, count float64 }
-	threshold := pt.GetZeroThreshold()
-	buckets := []bucket{{threshold, float64(pt.GetZeroCount())}}
-	bounds := []float64{threshold}
-	if threshold > 0 {
-		bounds = append(bounds, -threshold)
-	}
-	if b := pt.GetPositive(); len(b.GetBucketCounts()) > 0 {
-		bounds = append(bounds, bound(b, 0))
-		for i, count := range b.GetBucketCounts() {
-			bounds = append(bounds, bound(b, i+1))
-			buckets = append(buckets, bucket{bound(b, i+1), float64(count)})
-		}
-	}
-	if b := pt.GetNegative(); len(b.GetBucketCounts()) > 0 {
-		bounds = append(bounds, -bound(b, len(b.GetBucketCounts())))
-		for i, count := range b.GetBucketCounts() {
-			bounds = append(bounds, -bound(b, i))
-			buckets = append(buckets, bucket{-bound(b, i), float64(count)})
-		}
-	}
-	for _, le := range bounds {
-		below := 0.0
-		for _, b := range buckets {
-			if b.upper <= le {
-				below += b.count
-			}
-		}
-		if !math.IsInf(le, 0) {
-			list = append(list, otlpSeries{"_bucket", "le", floatText(le), below})
-		}
-	}
-	list = append(list, otlpSeries{"_bucket", "le", "+Inf", float64(pt.GetCount())})
-	return list, ok && finite(threshold) && threshold >= 0
+	return append(list, otlpSeries{suffix: "_bucket", key: "le", bound: "+Inf", value: float64(pt.GetCount())}), ok
 }
 
 func otlpSummary(pt *otlpmetrics.SummaryDataPoint) (list []otlpSeries, ok bool) {
@@ -294,7 +253,7 @@ func otlpSummary(pt *otlpmetrics.SummaryDataPoint) (list []otlpSeries, ok bool) 
 	for _, q := range pt.GetQuantileValues() {
 		ok = ok && q.GetQuantile() >= 0 && q.GetQuantile() <= 1 && !math.IsInf(q.GetValue(), 0)
 		if !math.IsNaN(q.GetValue()) {
-			list = append(list, otlpSeries{"", "quantile", floatText(q.GetQuantile()), q.GetValue()})
+			list = append(list, otlpSeries{key: "quantile", bound: floatText(q.GetQuantile()), value: q.GetValue()})
 		}
 	}
 	return list, ok
@@ -305,7 +264,8 @@ func (r *otlpReference) point(
 	m *otlpmetrics.Metric, pt otlpPoint, temporality otlpmetrics.AggregationTemporality, bound bool,
 	series []otlpSeries, ok bool,
 ) {
-	if pt.GetFlags()&1 != 0 {
+	_, isExponential := m.GetData().(*otlpmetrics.Metric_ExponentialHistogram)
+	if pt.GetFlags()&1 != 0 && !isExponential {
 		return
 	}
 	tags := map[string]string{}
@@ -329,6 +289,8 @@ func (r *otlpReference) point(
 	longest := m.GetName()
 	if bound {
 		longest += "_bucket"
+	} else if isExponential {
+		longest += "_min"
 	}
 	_, isSummary := m.GetData().(*otlpmetrics.Metric_Summary)
 	key := map[bool]string{true: "quantile", false: "le"}[isSummary]
@@ -346,13 +308,13 @@ func (r *otlpReference) point(
 		if s.key != "" {
 			all[s.key] = s.bound
 		}
-		r.keep(m.GetName()+s.suffix, all, ns, s.value)
+		r.keep(m.GetName()+s.suffix, all, ns, s)
 	}
 	r.latest = max(r.latest, int64(ns/1000))
 }
 
 // keep adds a point to the expected ones.
-func (r *otlpReference) keep(metric string, tags map[string]string, ns uint64, value float64) {
+func (r *otlpReference) keep(metric string, tags map[string]string, ns uint64, s otlpSeries) {
 	var sorted []pointblock.Tag
 	for key, value := range tags {
 		sorted = append(sorted, pointblock.Tag{Key: key, Value: value})
@@ -363,7 +325,12 @@ func (r *otlpReference) keep(metric string, tags map[string]string, ns uint64, v
 		return
 	}
 	r.accepted++
-	r.points[pointName(uuid.NewSHA1(workspace, []byte(r.source)), metric, sorted, int64(ns/1000))+" n"] = value
+	name := pointName(uuid.NewSHA1(workspace, []byte(r.source)), metric, sorted, int64(ns/1000))
+	if s.text != "" {
+		r.points[name+" special"] = s.text
+	} else {
+		r.points[name+" n"] = s.value
+	}
 }
 
 func requireAgreementOnOTLP(t require.TestingT, format Format, body []byte, m *collector.ExportMetricsServiceRequest) {

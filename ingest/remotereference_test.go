@@ -107,7 +107,7 @@ func readPromHistogram(b []byte) (s promSample, ok bool) {
 	}
 	raw, marshalErr := stored.Marshal()
 	s.histogram = "histogram:" + base64.StdEncoding.EncodeToString(raw)
-	s.invalid = err != nil || marshalErr != nil || len(b) > 8192 || m.Count == nil
+	s.invalid = err != nil || marshalErr != nil || len(b) > 8192 || len(raw) > 8192 || m.Count == nil
 	return s, true
 }
 

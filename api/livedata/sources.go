@@ -28,6 +28,8 @@ type sourceStore interface {
 	UpdateSource(
 		ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*registry.Source) error,
 	) (registry.Source, error)
+	UpdateSourceOnce(ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*registry.Source) error,
+		key access.IdempotencyClaim, answer func(registry.Source) ([]byte, error)) (registry.Source, error)
 	DeleteSource(ctx context.Context, workspace, id uuid.UUID, requestID string) (registry.PendingDeletion, error)
 }
 
@@ -64,20 +66,36 @@ func (a *api) withActivity(ctx context.Context, workspace uuid.UUID, sources ...
 	if err != nil {
 		slog.WarnContext(ctx, "sources are shown without their activity", "error", err)
 	}
-	now := time.Now()
 	answers := make([]sourceAnswer, len(sources))
 	for i, s := range sources {
-		answers[i].Source = s
 		if err != nil {
+			answers[i].Source = s
 			continue
 		}
-		status := statusNever
-		if at, ok := seen[s.ID]; ok {
-			answers[i].LastSeenAt, status = &at, statusAt(&s, at, now)
+		var at *time.Time
+		if found, ok := seen[s.ID]; ok {
+			at = &found
 		}
-		answers[i].Status = &status
+		answers[i] = seenAt(s, at)
 	}
 	return answers
+}
+
+// seenAt returns a source that had its last point at a time, nil if it had none.
+func seenAt(s registry.Source, at *time.Time) sourceAnswer {
+	status := statusNever
+	if at != nil {
+		status = statusAt(&s, *at, time.Now())
+	}
+	return sourceAnswer{Source: s, LastSeenAt: at, Status: &status}
+}
+
+// after returns the answer for a source after a change.
+func (s *sourceAnswer) after(changed registry.Source) sourceAnswer {
+	if s.Status == nil { // its activity is unknown
+		return sourceAnswer{Source: changed}
+	}
+	return seenAt(changed, s.LastSeenAt)
 }
 
 func statusAt(s *registry.Source, seen, now time.Time) string {
@@ -217,34 +235,77 @@ func createdSource(s registry.Source) idempotency.Answer {
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 func (a *api) patchSource(w http.ResponseWriter, r *http.Request) error {
-	workspace, id, err := sourceOf(r)
+	_, id, err := sourceOf(r)
 	if err != nil {
 		return err
 	}
+	raw, release, err := request.Body(w, r, request.MaxBody, request.Types(patchTypes...))
+	if err != nil {
+		return err
+	}
+	defer release()
 	var body sourcePatch
-	if err := request.JSON(r, &body); err != nil {
+	if err := request.DecodeJSON(raw, &body); err != nil {
 		return err
 	}
-	if err := body.check(); err != nil {
-		return err
-	}
-	before := ""
-	changed, err := a.Sources.UpdateSource(
-		r.Context(), workspace, id, body.ExpectedVersion,
-		func(s *registry.Source) error {
-			before = s.Name
-			return body.apply(s)
-		},
-	)
+	claim, err := a.Keys.Begin(r, idempotency.Operation{
+		Route: sourcePath, Content: [][]byte{id[:], raw}, NewID: newID, HoldTimeout: keyHold,
+	})
 	if err != nil {
 		return err
+	}
+	if claim != nil && !claim.Held() {
+		return replay(w, r, claim)
+	}
+	answer, err := a.changeSource(r.Context(), id, &body, claim)
+	if err != nil {
+		claim.Fail(r.Context(), err)
+		return err
+	}
+	reply.Data(w, r, http.StatusOK, answer)
+	return nil
+}
+
+// patchTypes are the media types of a patch.
+var patchTypes = []string{"application/json", "application/merge-patch+json"}
+
+// changeSource changes a source of the request's workspace. With a claim it changes it at most once.
+func (a *api) changeSource(
+	ctx context.Context, id uuid.UUID, body *sourcePatch, claim *idempotency.Claim,
+) (answer sourceAnswer, err error) {
+	if err := body.check(); err != nil {
+		return answer, err
+	}
+	workspace := request.PrincipalOf(ctx).Workspace
+	before := ""
+	change := func(s *registry.Source) error {
+		before = s.Name
+		return body.apply(s)
+	}
+	var changed registry.Source
+	if claim == nil {
+		changed, err = a.Sources.UpdateSource(ctx, workspace, id, body.ExpectedVersion, change)
+	} else {
+		// The activity is read before the transaction, in which the whole response is stored.
+		known := a.withActivity(ctx, workspace, registry.Source{ID: id})[0]
+		changed, err = a.Sources.UpdateSourceOnce(ctx, workspace, id, body.ExpectedVersion, change, claim.Record(),
+			func(changed registry.Source) ([]byte, error) {
+				answer = known.after(changed)
+				stored := idempotency.Answer{Status: http.StatusOK, Data: answer}
+				return stored.Encode()
+			})
+	}
+	if err != nil {
+		return answer, err
 	}
 	a.Pipeline.SourcesChanged(workspace)
 	if changed.Name != before {
-		a.Pipeline.AwaitCacheExpiry(r.Context(), time.Now())
+		a.Pipeline.AwaitCacheExpiry(ctx, time.Now())
 	}
-	reply.Data(w, r, http.StatusOK, a.withActivity(r.Context(), workspace, changed)[0])
-	return nil
+	if claim == nil {
+		answer = a.withActivity(ctx, workspace, changed)[0]
+	}
+	return answer, nil
 }
 
 func (a *api) deleteSource(w http.ResponseWriter, r *http.Request) error {

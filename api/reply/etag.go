@@ -1,12 +1,16 @@
 package reply
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/go-json-experiment/json"
+
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // ETag returns the weak entity tag of content. The tag is weak because the same content
@@ -38,8 +42,72 @@ func NotModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 // Resource responds to a GET of one resource with its entity tag: 200, or 304 if the
 // client already has the content.
 func Resource(w http.ResponseWriter, r *http.Request, data any) {
-	if content, err := json.Marshal(data, json.Deterministic(true)); err == nil && NotModified(w, r, ETag(content)) {
+	if tag, err := TagOf(data); err == nil && NotModified(w, r, tag) {
 		return
 	}
 	Data(w, r, http.StatusOK, data)
+}
+
+// Condition is the condition of the header If-Match: the change of a resource happens only if the client knows its
+// current state. A nil Condition is met by each state.
+type Condition struct{ tags []string }
+
+// IfMatch returns the condition of a request, nil if there is none. The error is Malformed if the header is no list of
+// entity tags.
+func IfMatch(r *http.Request) (*Condition, error) {
+	headers := r.Header.Values("If-Match")
+	if len(headers) == 0 {
+		return nil, nil
+	}
+	c := &Condition{}
+	for tag := range strings.SplitSeq(strings.Join(headers, ","), ",") {
+		tag = strings.TrimSpace(tag)
+		if opaque := strings.TrimPrefix(tag, "W/"); tag != "*" && !isQuoted(opaque) {
+			return nil, fault.Field(fault.Malformed, "If-Match", "must be * or entity tags in double quotes")
+		}
+		c.tags = append(c.tags, strings.TrimPrefix(tag, "W/"))
+	}
+	return c, nil
+}
+
+// isQuoted reports whether text is a string in double quotes without others in it.
+func isQuoted(text string) bool {
+	return len(text) >= 2 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) &&
+		!strings.Contains(text[1:len(text)-1], `"`)
+}
+
+// Check returns a Conflict error unless the current state of the resource meets the condition. data is that of a GET,
+// nil if there is no such resource. The tags are compared as weak ones, because all are: see ETag.
+func (c *Condition) Check(data any) error {
+	if c == nil {
+		return nil
+	}
+	if data != nil {
+		tag, err := TagOf(data)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(c.tags, "*") || slices.Contains(c.tags, strings.TrimPrefix(tag, "W/")) {
+			return nil
+		}
+	}
+	return fault.New(fault.Conflict, "Version mismatch").With("field", "If-Match").With("reason", "version_mismatch")
+}
+
+// TagOf returns the entity tag with which Resource responds for data.
+func TagOf(data any) (string, error) {
+	content, err := json.Marshal(data, json.Deterministic(true))
+	if err != nil {
+		return "", fmt.Errorf("computing an entity tag: %w", err)
+	}
+	return ETag(content), nil
+}
+
+// Changed responds to a change with data, and with the entity tag that a GET of the resource now has. resource is the
+// data of that GET.
+func Changed(w http.ResponseWriter, r *http.Request, status int, data, resource any) {
+	if tag, err := TagOf(resource); err == nil {
+		w.Header().Set("ETag", tag)
+	}
+	Data(w, r, status, data)
 }

@@ -27,11 +27,18 @@ func (a *api) alertmanagers(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reply.Data(w, r, http.StatusOK, alertmanagers{append([]string{}, urls...)})
+	reply.Resource(w, r, listOf(urls))
 	return nil
 }
 
+// listOf returns the JSON form of URLs, of which there may be none.
+func listOf(urls []string) alertmanagers { return alertmanagers{append([]string{}, urls...)} }
+
 func (a *api) setAlertmanagers(w http.ResponseWriter, r *http.Request) error {
+	condition, err := reply.IfMatch(r)
+	if err != nil {
+		return err
+	}
 	var body alertmanagers
 	if err := request.JSON(r, &body); err != nil {
 		return err
@@ -54,9 +61,13 @@ func (a *api) setAlertmanagers(w http.ResponseWriter, r *http.Request) error {
 	urls := slices.Clone(body.URLs)
 	slices.Sort(urls)
 	urls = slices.Compact(urls)
-	if err := a.Store.SetAlertmanagers(r.Context(), request.PrincipalOf(r.Context()).Workspace, urls); err != nil {
+	workspace := request.PrincipalOf(r.Context()).Workspace
+	err = a.Store.SetAlertmanagers(r.Context(), workspace, urls, func(current []string) error {
+		return condition.Check(listOf(current))
+	})
+	if err != nil {
 		return err
 	}
-	reply.Data(w, r, http.StatusOK, alertmanagers{urls})
+	reply.Changed(w, r, http.StatusOK, listOf(urls), listOf(urls))
 	return nil
 }

@@ -24,12 +24,12 @@ type store interface {
 	ListRuleFiles(ctx context.Context, workspace uuid.UUID) ([]alerting.RuleFile, error)
 	RuleFile(ctx context.Context, workspace uuid.UUID, name string) (alerting.RuleFile, error)
 	PutRuleFile(
-		ctx context.Context, workspace uuid.UUID, f *alerting.RuleFile,
+		ctx context.Context, workspace uuid.UUID, f *alerting.RuleFile, check func(current *alerting.RuleFile) error,
 	) (stored alerting.RuleFile, created bool, err error)
 	DeleteRuleFile(ctx context.Context, workspace uuid.UUID, name string) error
 	RuleState(ctx context.Context, workspace uuid.UUID) ([]byte, error)
 	Alertmanagers(ctx context.Context, workspace uuid.UUID) ([]string, error)
-	SetAlertmanagers(ctx context.Context, workspace uuid.UUID, urls []string) error
+	SetAlertmanagers(ctx context.Context, workspace uuid.UUID, urls []string, check func(current []string) error) error
 }
 
 // Deps are the dependencies and settings of the routes.
@@ -97,6 +97,8 @@ func fileOf(f *alerting.RuleFile) file {
 	}
 }
 
+func contentOf(f *alerting.RuleFile) fileWithContent { return fileWithContent{fileOf(f), f.Content} }
+
 func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	limit, offset := p.Page()
@@ -130,7 +132,7 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reply.Resource(w, r, fileWithContent{fileOf(&f), f.Content})
+	reply.Resource(w, r, contentOf(&f))
 	return nil
 }
 
@@ -143,6 +145,10 @@ func (a *api) put(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	dryRun := p.Bool("dryRun")
 	if err := p.Err(); err != nil {
+		return err
+	}
+	condition, err := reply.IfMatch(r)
+	if err != nil {
 		return err
 	}
 	body, release, err := request.Body(w, r, rulefile.MaxBytes, request.Types(
@@ -163,7 +169,13 @@ func (a *api) put(w http.ResponseWriter, r *http.Request) error {
 		reply.Data(w, r, http.StatusOK, checked{Name: f.Name, Groups: f.Groups, Rules: f.Rules})
 		return nil
 	}
-	stored, created, err := a.Store.PutRuleFile(r.Context(), request.PrincipalOf(r.Context()).Workspace, &f)
+	workspace := request.PrincipalOf(r.Context()).Workspace
+	stored, created, err := a.Store.PutRuleFile(r.Context(), workspace, &f, func(current *alerting.RuleFile) error {
+		if current == nil {
+			return condition.Check(nil)
+		}
+		return condition.Check(contentOf(current))
+	})
 	if err != nil {
 		return err
 	}
@@ -171,7 +183,7 @@ func (a *api) put(w http.ResponseWriter, r *http.Request) error {
 	if created {
 		status = http.StatusCreated
 	}
-	reply.Data(w, r, status, fileOf(&stored))
+	reply.Changed(w, r, status, fileOf(&stored), contentOf(&stored))
 	return nil
 }
 

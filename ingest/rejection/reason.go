@@ -49,6 +49,10 @@ const (
 	BucketsInvalid
 	BucketsMany
 	QuantileRange
+	ScaleRange
+	ThresholdRange
+	BucketsSum
+	BucketsOffset
 	Reasons
 )
 
@@ -108,6 +112,10 @@ var reasonText = [Reasons]string{
 	BucketsInvalid: "must have one entry more than explicitBounds, which are finite and ascending, and a sum below 2^64",
 	BucketsMany:    "must have at most 1000 entries",
 	QuantileRange:  "must be from 0 to 1",
+	ScaleRange:     "must be at least -4",
+	ThresholdRange: "must be a finite number that is not negative",
+	BucketsSum:     "must be the sum of zeroCount and all bucketCounts, which is below 2^63",
+	BucketsOffset:  "must be so small that all buckets with values have an index below 2147483647",
 }
 
 // reasonLabel has the values of the metric label reason.
@@ -124,5 +132,7 @@ var reasonLabel = [Reasons]string{
 	LineField:   "line_field",
 	TimeMissing: "time_missing", ValueMissing: "value_missing", SumTemporality: "sum_temporality",
 	BucketsInvalid: "buckets_invalid", BucketsMany: "buckets_many", QuantileRange: "quantile_range",
+	ScaleRange: "scale_range", ThresholdRange: "threshold_range",
+	BucketsSum: "buckets_sum", BucketsOffset: "buckets_offset",
 	LineValue: "line_value", LineQuote: "line_quote", LineTail: "line_tail", LineUTF8: "line_encoding",
 }

@@ -62,15 +62,33 @@ func Append(dst, message []byte) (text []byte, ms int64, err error) {
 	if err != nil {
 		return dst, m.Timestamp, err
 	}
-	canonical := h.Message(0)
-	if canonical.ResetHint == prompb.Histogram_NO {
-		canonical.ResetHint = prompb.Histogram_UNKNOWN
+	text, err = appendText(dst, h)
+	return text, m.Timestamp, err
+}
+
+// AppendInt appends the text of a histogram whose counts are integers to dst. It has the rules of Append. The error is
+// ErrInvalid.
+func AppendInt(dst []byte, h *histogram.Histogram) (text []byte, err error) {
+	if err := h.Validate(); err != nil {
+		return dst, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	raw, err := canonical.Marshal()
+	return appendText(dst, Histogram{Int: h})
+}
+
+// appendText appends the text of a valid histogram to dst.
+func appendText(dst []byte, h Histogram) (text []byte, err error) {
+	m := h.Message(0)
+	if m.ResetHint == prompb.Histogram_NO {
+		m.ResetHint = prompb.Histogram_UNKNOWN
+	}
+	raw, err := m.Marshal()
 	if err != nil {
-		return dst, m.Timestamp, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return dst, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	return base64.StdEncoding.AppendEncode(append(dst, Prefix...), raw), m.Timestamp, nil
+	if len(raw) > MaxBytes {
+		return dst, fmt.Errorf("%w: it has %d bytes", ErrInvalid, len(raw))
+	}
+	return base64.StdEncoding.AppendEncode(append(dst, Prefix...), raw), nil
 }
 
 // Message returns the message of a histogram with a time in milliseconds.

@@ -139,6 +139,29 @@ func TestInvalidHistogramsAreRefused(t *testing.T) {
 	}
 }
 
+// Histograms of integers have the same text and rules as their messages.
+func TestIntegerHistogramsAreEncodedAsTheirMessages(t *testing.T) {
+	for _, h := range []*histogram.Histogram{testHistogram(3), customBuckets(), {}} {
+		h.CounterResetHint = histogram.NotCounterReset
+		want, _, err := encode(bytesOf(t, new(prompb.FromIntHistogram(0, h))))
+		require.NoError(t, err)
+		got, err := nativehistogram.AppendInt([]byte("before "), h)
+		require.NoError(t, err)
+		require.Equal(t, "before "+want, string(got))
+	}
+	wrong := testHistogram(1)
+	wrong.Count++
+	large := &histogram.Histogram{
+		PositiveSpans:   []histogram.Span{{Length: nativehistogram.MaxBytes}},
+		PositiveBuckets: make([]int64, nativehistogram.MaxBytes),
+	}
+	for _, h := range []*histogram.Histogram{wrong, large} {
+		got, err := nativehistogram.AppendInt([]byte("before"), h)
+		require.ErrorIs(t, err, nativehistogram.ErrInvalid)
+		require.Equal(t, "before", string(got))
+	}
+}
+
 // FuzzHistograms requires that a text is decoded to the histogram that it was made of, and encoded to the same text.
 func FuzzHistograms(f *testing.F) {
 	for i := range int64(3) {

@@ -6,12 +6,14 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/klauspost/compress/gzip"
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
@@ -35,6 +37,7 @@ import (
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/otlpgrpc"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/nativehistogram"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/test/contract"
 )
@@ -149,6 +152,15 @@ func TestTheExporterOfOpenTelemetryWritesPoints(t *testing.T) {
 	}
 	const scope = "{otel_scope_name lib} {otel_scope_version 1.2}"
 	for _, delta := range []string{"", "{__temporality__ delta} "} {
+		hint := histogram.UnknownCounterReset
+		if delta != "" {
+			hint = histogram.GaugeType
+		}
+		size, err := nativehistogram.AppendInt(nil, &histogram.Histogram{
+			Count: 1, Sum: 3, ZeroThreshold: 1e-128, PositiveSpans: []histogram.Span{{Offset: 2, Length: 1}},
+			PositiveBuckets: []int64{1}, CounterResetHint: hint,
+		})
+		require.NoError(t, err)
 		for _, want := range []string{
 			"orders [" + delta + scope + " {page home} {paid true}] 3",
 			"http.duration_bucket [" + delta + "{le 0.5} " + scope + "] 0",
@@ -158,10 +170,9 @@ func TestTheExporterOfOpenTelemetryWritesPoints(t *testing.T) {
 			"http.duration_sum [" + delta + scope + "] 0.75",
 			"http.duration_min [" + delta + scope + "] 0.75",
 			"http.duration_max [" + delta + scope + "] 0.75",
-			"size_bucket [" + delta + "{le 0} " + scope + "] 0",
-			"size_bucket [" + delta + "{le 2} " + scope + "] 0",
-			"size_bucket [" + delta + "{le 4} " + scope + "] 1",
-			"size_bucket [" + delta + "{le +Inf} " + scope + "] 1",
+			"size [" + delta + scope + "] " + strconv.Quote(string(size)),
+			"size_min [" + delta + scope + "] 3",
+			"size_max [" + delta + scope + "] 3",
 		} {
 			require.Contains(t, got, want)
 		}

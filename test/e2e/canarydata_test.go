@@ -245,7 +245,9 @@ func (w *tenants) writePointCanaries() {
 			)
 		}
 	}
-	metrics := otlpGauge(c("service"), c("OTLP metric"), c("OTLP attribute"), c("OTLP value"))
+	metrics := otlpGauge(
+		c("service"), c("OTLP metric"), c("OTLP attribute"), c("OTLP value"), c("OTLP description"), c("OTLP unit"),
+	)
 	w.write("POST /v1/metrics", "/v1/metrics", asJSON, metrics, nil, http.StatusOK)
 	var export colmetrics.ExportMetricsServiceRequest
 	require.NoError(w.t, protojson.Unmarshal([]byte(metrics), &export))
@@ -334,13 +336,15 @@ func (w *tenants) writeWithSharedKey() {
 }
 
 // otlpGauge returns metrics of OpenTelemetry with a gauge that has one attribute.
-func otlpGauge(service, metric, key, value string) string {
+func otlpGauge(service, metric, key, value, description, unit string) string {
 	pair := func(key, value string) object { return object{"key": key, "value": object{"stringValue": value}} }
 	body, err := json.Marshal(object{"resourceMetrics": []any{object{
 		"resource": object{"attributes": []any{pair("service.name", service), pair("host.name", value)}},
-		"scopeMetrics": []any{object{"metrics": []any{object{"name": metric, "gauge": object{"dataPoints": []any{object{
-			"timeUnixNano": strconv.FormatInt(time.Now().UnixNano(), 10), "asInt": 1, "attributes": []any{pair(key, value)},
-		}}}}}}},
+		"scopeMetrics": []any{object{"metrics": []any{object{
+			"name": metric, "description": description, "unit": unit, "gauge": object{"dataPoints": []any{object{
+				"timeUnixNano": strconv.FormatInt(time.Now().UnixNano(), 10), "asInt": 1, "attributes": []any{pair(key, value)},
+			}}},
+		}}}},
 	}}})
 	if err != nil {
 		panic(err)

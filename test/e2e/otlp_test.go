@@ -48,10 +48,15 @@ func runCommands(t *testing.T, server *server, commands string) string {
 
 // testOpenTelemetryPage runs the commands of docs/opentelemetry.md.
 func testOpenTelemetryPage(t *testing.T, server *server) {
-	printed := runCommands(t, server, testedCommands(t, "opentelemetry.md")[0])
+	blocks := testedCommands(t, "opentelemetry.md")
+	require.Len(t, blocks, 2)
+	printed := runCommands(t, server, blocks[0])
 	require.True(t, strings.HasPrefix(printed, "{}"), "%s", printed)
 	require.Contains(t, printed, `"metric":"orders"`)
 	require.Contains(t, printed, ",42]")
+	printed = runCommands(t, server, blocks[1])
+	require.True(t, strings.HasPrefix(printed, "{}"), "%s", printed)
+	require.Contains(t, printed, `"3.605`, "the quantile of an exponential histogram")
 }
 
 // grpcServer returns a server that accepts OpenTelemetry's metrics over gRPC, and the address.

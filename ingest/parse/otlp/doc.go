@@ -6,7 +6,7 @@
 //
 //	gauge, sum              METRIC
 //	histogram               METRIC_bucket{le}, METRIC_count, METRIC_sum, METRIC_min, METRIC_max
-//	exponential histogram   the same, with the bounds of its buckets as le
+//	exponential histogram   METRIC with native histograms of Prometheus, METRIC_min, METRIC_max
 //	summary                 METRIC{quantile}, METRIC_count, METRIC_sum
 //	resource                target_info, with the attributes that do not name the source
 //
@@ -19,7 +19,10 @@
 //	time: none, over a day ahead                 value: none, NaN, infinite
 //	temporality: neither delta nor cumulative    buckets: not one more than bounds, over 1,000; bounds not ascending
 //	metric and attributes as in all formats      source: service.name/service.instance.id cannot name one
+//	scale: below -4                              counts: their sum is not the count
+//	zeroThreshold: negative, NaN, infinite       offset: of buckets beyond those of Prometheus
 //
-// A request without data points is accepted, as the protocol requires. Data points that say that nothing was recorded,
-// exemplars, start times, units and descriptions are ignored.
+// A request without data points is accepted, as the protocol requires. A data point of an exponential histogram that
+// says that nothing was recorded becomes a stale marker, and those of other types are ignored, as exemplars and start
+// times are. Types, units and descriptions of metrics are added to the batch as metadata.
 package otlp

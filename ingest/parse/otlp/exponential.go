@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/prometheus/prometheus/model/histogram"
+
 	"github.com/livegraph/livegraph/ingest/parse/protobuf"
 	"github.com/livegraph/livegraph/ingest/parse/scan"
 	"github.com/livegraph/livegraph/ingest/rejection"
@@ -16,6 +18,15 @@ type exponential struct {
 	threshold                  float64 // values up to it, of either sign, are counted as zeros
 	positiveFrom, negativeFrom int32   // index of the first bucket
 }
+
+const (
+	// defaultThreshold is the threshold of the zero bucket if none is sent: that of Prometheus for OpenTelemetry. The
+	// zero bucket then has what an exporter rounded to zero.
+	defaultThreshold = 1e-128
+	// maxGap is the number of empty buckets that are stored between others. Prometheus uses the same: a span has about
+	// their size.
+	maxGap = 2
+)
 
 func (p *Parser) exponentialField(f *protobuf.Field) (ok bool) {
 	pt, l := &p.point, &p.lists
@@ -70,46 +81,61 @@ func (l *lists) readBuckets(b []byte, counts []uint64) (offset int32, _ []uint64
 // zigzag decodes a sint32.
 func zigzag(v uint64) int32 { return int32(uint32(v)>>1) ^ -int32(uint32(v)&1) }
 
-// checkExponential checks the buckets and computes the number of values up to each bound. Bucket i of scale s has the
-// values above base^i up to base^(i+1), where base is 2^(2^-s), and a negative bucket has their negatives
-// (https://opentelemetry.io/docs/specs/otel/metrics/data-model/#exponentialhistogram). The same bound is the same float
-// at each scale that has it, so the series of a bound continues when the exporter changes the scale.
+// checkExponential checks the data point and converts it to a native histogram of Prometheus, as the receiver of
+// Prometheus does. Bucket i of scale s has the values above base^i up to base^(i+1), where base is 2^(2^-s), and a
+// negative bucket has their negatives
+// (https://opentelemetry.io/docs/specs/otel/metrics/data-model/#exponentialhistogram).
 func (p *Parser) checkExponential() bool {
 	pt, l := &p.point, &p.lists
-	e := &pt.exponential
+	e, h := &pt.exponential, &l.native
 	switch {
-	case l.many:
-		return pt.reject(rejection.BucketsMany, "bucketCounts")
+	case e.scale < histogram.ExponentialSchemaMin:
+		return pt.reject(rejection.ScaleRange, "scale")
+	case len(l.counts) > maxBuckets:
+		return pt.reject(rejection.BucketsMany, "positive.bucketCounts")
+	case len(l.negative) > maxBuckets:
+		return pt.reject(rejection.BucketsMany, "negative.bucketCounts")
 	case !isFinite(e.threshold) || e.threshold < 0:
-		return pt.reject(rejection.ValueNotFinite, "zeroThreshold")
+		return pt.reject(rejection.ThresholdRange, "zeroThreshold")
+	case !e.addsUp(pt.count, l.counts, l.negative):
+		return pt.reject(rejection.BucketsSum, "count")
 	}
-	below := uint64(0)
-	if n := len(l.negative); n > 0 {
-		l.upTo(-e.bound(e.negativeFrom, n), 0)
-		for i := n - 1; i >= 0; i-- {
-			if !sumUp(&below, l.negative[i]) {
-				return pt.reject(rejection.BucketsInvalid, "negative.bucketCounts")
-			}
-			l.upTo(-e.bound(e.negativeFrom, i), below)
-		}
+	h.Schema = min(e.scale, histogram.ExponentialSchemaMax)
+	h.Count, h.Sum = pt.count, pt.sum
+	h.CounterResetHint = histogram.UnknownCounterReset
+	if p.metric.delta {
+		h.CounterResetHint = histogram.GaugeType // so that it is not compared with the one before
 	}
-	if e.threshold > 0 {
-		l.upTo(-e.threshold, below)
+	e.mergeZeros(e.positiveFrom, l.counts)
+	e.mergeZeros(e.negativeFrom, l.negative)
+	h.ZeroCount, h.ZeroThreshold = e.zeros, e.threshold
+	if e.threshold == 0 {
+		h.ZeroThreshold = defaultThreshold
 	}
-	if !sumUp(&below, e.zeros) {
-		return pt.reject(rejection.BucketsInvalid, "zeroCount")
+	above, below := sideOf(h.PositiveSpans, h.PositiveBuckets), sideOf(h.NegativeSpans, h.NegativeBuckets)
+	shift := e.scale - h.Schema
+	switch {
+	case !above.add(e.positiveFrom, l.counts, shift):
+		return pt.reject(rejection.BucketsOffset, "positive.offset")
+	case !below.add(e.negativeFrom, l.negative, shift):
+		return pt.reject(rejection.BucketsOffset, "negative.offset")
 	}
-	l.upTo(e.threshold, below)
-	if len(l.counts) > 0 {
-		l.upTo(e.bound(e.positiveFrom, 0), below)
-	}
-	for i, count := range l.counts {
-		if !sumUp(&below, count) {
-			return pt.reject(rejection.BucketsInvalid, "positive.bucketCounts")
-		}
-		l.upTo(e.bound(e.positiveFrom, i+1), below)
-	}
+	h.PositiveSpans, h.PositiveBuckets = above.spans, above.deltas
+	h.NegativeSpans, h.NegativeBuckets = below.spans, below.deltas
 	return true
+}
+
+// addsUp reports whether the number of values is that of all buckets, and a count of Prometheus.
+func (e *exponential) addsUp(count uint64, above, below []uint64) bool {
+	sum := e.zeros
+	for _, side := range [...][]uint64{above, below} {
+		for _, n := range side {
+			if !sumUp(&sum, n) {
+				return false
+			}
+		}
+	}
+	return sum == count && sum <= math.MaxInt64
 }
 
 func sumUp(sum *uint64, count uint64) bool {
@@ -118,24 +144,68 @@ func sumUp(sum *uint64, count uint64) bool {
 	return carry == 0
 }
 
-// bound returns the lower bound of the bucket that is i buckets after the one with index from. It is 0 or infinite if
-// it is out of the range of numbers.
-func (e *exponential) bound(from int32, i int) float64 {
-	return math.Exp2(math.Ldexp(float64(int64(from)+int64(i)), -int(e.scale)))
+// mergeZeros moves the values of buckets that are within the zero bucket to it. Prometheus has no place for buckets
+// whose upper bound is below its threshold.
+func (e *exponential) mergeZeros(from int32, counts []uint64) {
+	for i := 0; e.threshold > 0 && i < len(counts) && e.upperBound(int64(from)+int64(i)) <= e.threshold; i++ {
+		e.zeros += counts[i]
+		counts[i] = 0
+	}
 }
 
-// upTo adds the number of values up to a bound. A bound that is not above the last one, such as one within the zero
-// bucket, replaces its count. Infinite bounds are left out, because the count has all values.
-func (l *lists) upTo(bound float64, count uint64) {
-	if math.IsInf(bound, 0) {
-		return
+// upperBound returns the upper bound of a positive bucket. It is 0 or infinite if it is out of the range of numbers.
+func (e *exponential) upperBound(index int64) float64 {
+	return math.Exp2(math.Ldexp(float64(index+1), -int(e.scale)))
+}
+
+// side has the buckets of one sign as Prometheus has them: spans of consecutive buckets, and the difference of each
+// count from that of the bucket before. It has no empty buckets, except in small gaps.
+type side struct {
+	spans  []histogram.Span
+	deltas []int64
+	next   int64 // index after that of the last bucket
+	last   int64 // count of the last bucket
+}
+
+// sideOf returns a side without buckets that uses the memory of the slices.
+func sideOf(spans []histogram.Span, deltas []int64) side {
+	return side{spans: spans[:0], deltas: deltas[:0]}
+}
+
+// add adds the buckets from index from, each 2^shift of them as one. Prometheus' bucket i has the values up to base^i.
+// add returns false if an index is beyond those of Prometheus.
+func (s *side) add(from int32, counts []uint64, shift int32) bool {
+	for i, count := range counts {
+		if count == 0 {
+			continue
+		}
+		index := (int64(from)+int64(i))>>shift + 1
+		if index > math.MaxInt32 {
+			return false
+		}
+		if len(s.deltas) > 0 && index < s.next {
+			s.deltas[len(s.deltas)-1] += int64(count)
+			s.last += int64(count)
+			continue
+		}
+		switch gap := index - s.next; {
+		case len(s.spans) == 0:
+			s.spans = append(s.spans, histogram.Span{Offset: int32(index)})
+		case gap > maxGap:
+			s.spans = append(s.spans, histogram.Span{Offset: int32(gap)})
+		default:
+			for range gap {
+				s.append(0)
+			}
+		}
+		s.append(int64(count))
+		s.next = index + 1
 	}
-	if bound == 0 {
-		bound = 0 // not -0
-	}
-	if n := len(l.buckets); n > 0 && bound <= l.buckets[n-1].bound {
-		l.buckets[n-1].count = count
-		return
-	}
-	l.buckets = append(l.buckets, bucket{bound, count})
+	return true
+}
+
+func (s *side) append(count int64) {
+	s.spans[len(s.spans)-1].Length++
+	s.deltas = append(s.deltas, count-s.last)
+	s.last = count
 }

@@ -19,6 +19,8 @@ const (
 	scopeAttr      = 3<<3 | protobuf.Bytes
 
 	metricName        = 1<<3 | protobuf.Bytes
+	metricHelp        = 2<<3 | protobuf.Bytes // the description
+	metricUnit        = 3<<3 | protobuf.Bytes
 	metricGauge       = 5<<3 | protobuf.Bytes
 	metricSum         = 7<<3 | protobuf.Bytes
 	metricHistogram   = 9<<3 | protobuf.Bytes
@@ -26,6 +28,7 @@ const (
 	metricSummary     = 11<<3 | protobuf.Bytes
 	dataPoints        = 1<<3 | protobuf.Bytes // of each of these, like the next
 	dataTemporality   = 2<<3 | protobuf.Varint
+	dataMonotonic     = 3<<3 | protobuf.Varint // of Sum
 
 	pointTime = 3<<3 | protobuf.Fixed64 // of all data points
 
@@ -83,7 +86,7 @@ const (
 	temporalityCumulative = 2
 )
 
-// noRecordedValue is the flag of data points without a value.
+// noRecordedValue is the flag of data points without a value, which end a series.
 const noRecordedValue = 1
 
 // layout describes the data points of one type of metric.
@@ -91,19 +94,25 @@ type layout struct {
 	name        string // of the field in JSON
 	attributes  uint64
 	flags       uint64
-	temporality bool // the type has a temporality
-	bound       bool // some of its series have a bound as a tag
+	temporality bool       // the type has a temporality
+	bound       bool       // some of its series have a bound as a tag
+	longest     seriesKind // the kind of its series that has the longest name
+	kind        string     // its type in Prometheus; see metricmetadata.Types
 }
 
 // layouts has the types of metrics by the tag of their field.
 var layouts = map[uint64]*layout{
-	metricGauge: {name: "gauge", attributes: numberAttr, flags: numberFlags},
-	metricSum:   {name: "sum", attributes: numberAttr, flags: numberFlags, temporality: true},
+	metricGauge: {name: "gauge", attributes: numberAttr, flags: numberFlags, kind: "gauge"},
+	metricSum:   {name: "sum", attributes: numberAttr, flags: numberFlags, temporality: true, kind: "gauge"},
 	metricHistogram: {
 		name: "histogram", attributes: histogramAttr, flags: histogramFlags, temporality: true, bound: true,
+		longest: seriesBucket, kind: "histogram",
 	},
 	metricExponential: {
-		name: "exponentialHistogram", attributes: exponentialAttr, flags: exponentialFlags, temporality: true, bound: true,
+		name: "exponentialHistogram", attributes: exponentialAttr, flags: exponentialFlags, temporality: true,
+		longest: seriesMin, kind: "histogram",
 	},
-	metricSummary: {name: "summary", attributes: summaryAttr, flags: summaryFlags, bound: true},
+	metricSummary: {
+		name: "summary", attributes: summaryAttr, flags: summaryFlags, bound: true, longest: seriesBucket, kind: "summary",
+	},
 }

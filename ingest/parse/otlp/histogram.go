@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/prometheus/prometheus/model/histogram"
+
 	"github.com/livegraph/livegraph/ingest/parse/protobuf"
 	"github.com/livegraph/livegraph/ingest/parse/scan"
 	"github.com/livegraph/livegraph/ingest/rejection"
@@ -21,6 +23,7 @@ type lists struct {
 	many      bool // there are more than maxBuckets
 	buckets   []bucket
 	quantiles []quantile
+	native    histogram.Histogram // of an exponential histogram
 }
 
 // bucket is the number of values up to a bound.
@@ -36,7 +39,7 @@ func (l *lists) reset() { *l = l.empty() }
 func (l *lists) empty() lists {
 	return lists{
 		counts: l.counts[:0], negative: l.negative[:0], bounds: l.bounds[:0], buckets: l.buckets[:0],
-		quantiles: l.quantiles[:0],
+		quantiles: l.quantiles[:0], native: l.native,
 	}
 }
 

@@ -26,12 +26,12 @@ var (
 )
 
 // encoder encodes JSON in protobuf. It keeps the JSON's order of fields, so that the paths of both are equal. The size
-// of the result is at most a few times that of the JSON: each number of a list has 8 bytes, and their number is
-// limited.
+// of the result is at most a few times that of the JSON: the bounds and counts of a list have 8 bytes each, and their
+// number is limited. The counts of exponential histograms are not larger than in the JSON.
 type encoder struct {
 	d       *jsontext.Decoder
 	b       []byte
-	numbers int // of lists; how many more there may be
+	numbers int // of eight bytes in lists; how many more there may be
 	why     string
 }
 
@@ -95,7 +95,7 @@ func (e *encoder) object(m messageType) error {
 		}
 		field, known := messages[m][token.String()]
 		switch {
-		case !known || e.d.PeekKind() == 'n':
+		case !known || e.d.PeekKind() == 'n' || field.describes && !field.form.has(e.d.PeekKind()):
 			err = e.d.SkipValue()
 		case field.list:
 			err = e.array(field)
@@ -110,6 +110,14 @@ func (e *encoder) object(m messageType) error {
 	return err
 }
 
+// has reports whether values of the form, which is formString or formBool, are tokens of a kind.
+func (f form) has(kind jsontext.Kind) bool {
+	if f == formString {
+		return kind == '"'
+	}
+	return kind == 't' || kind == 'f'
+}
+
 // array reads an array and writes a field for each of its elements.
 func (e *encoder) array(f field) error {
 	token, err := e.d.ReadToken()
@@ -120,7 +128,7 @@ func (e *encoder) array(f field) error {
 		return e.wrong("must be an array")
 	}
 	for e.d.PeekKind() != ']' {
-		if f.form != formMessage {
+		if f.form == formDouble || f.form == formFixed {
 			if e.numbers--; e.numbers < 0 {
 				return errTooMany
 			}

@@ -242,8 +242,8 @@ func hasKey(tags []pointblock.Tag, key string) bool {
 func (p *Parser) checkNames(count int) (why rejection.Reason, invalidTag string) {
 	m := &p.metric
 	name := m.name
-	if m.layout != nil && m.bound {
-		name = p.seriesName(seriesBucket)
+	if m.layout != nil {
+		name = p.seriesName(m.longest)
 	}
 	switch {
 	case m.name == "":

@@ -7,6 +7,7 @@ import (
 	"github.com/livegraph/livegraph/ingest/parse/protobuf"
 	"github.com/livegraph/livegraph/ingest/parse/scan"
 	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/internal/metricmetadata"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
@@ -83,7 +84,7 @@ func (p *Parser) ParseJSON(b *block.Batch, maxPoints int) error {
 }
 
 func (p *Parser) begin(b *block.Batch, body []byte, maxPoints int) {
-	b.Hooks = p.hooks
+	b.Hooks, b.Texts = p.hooks, pointblock.KindSpecial
 	p.batch, p.b, p.maxPoints = b, body, maxPoints
 }
 
@@ -153,7 +154,9 @@ type metric struct {
 	data    []byte // the message with the data points
 	tag     uint64 // of data
 	name    string //
-	delta   bool   // its values are changes since the last ones
+	help    string // the description
+	unit    string
+	delta   bool // its values are changes since the last ones
 	fault   rejection.Reason
 	names   [seriesKinds]string
 	token   []byte // of the series without a bound and suffix
@@ -166,10 +169,17 @@ func readMetric(b []byte) (m metric, ok bool) {
 		if f, i = protobuf.Next(b, i); i == scan.Failed {
 			return m, false
 		}
-		if f.Tag == metricName {
+		switch f.Tag {
+		case metricName:
 			m.name = scan.View(f.Bytes)
-		} else if l := layouts[f.Tag]; l != nil {
-			m.layout, m.data, m.tag = l, f.Bytes, f.Tag
+		case metricHelp:
+			m.help = scan.View(f.Bytes)
+		case metricUnit:
+			m.unit = scan.View(f.Bytes)
+		default:
+			if l := layouts[f.Tag]; l != nil {
+				m.layout, m.data, m.tag = l, f.Bytes, f.Tag
+			}
 		}
 	}
 	return m, true
@@ -180,14 +190,17 @@ func (p *Parser) parseMetric(b []byte) (ok bool) {
 		return ok
 	}
 	m := &p.metric
-	temporality := uint64(0)
+	temporality, monotonic := uint64(0), false
 	for i := 0; i < len(m.data); {
 		var f protobuf.Field
 		if f, i = protobuf.Next(m.data, i); i == scan.Failed {
 			return false
 		}
-		if f.Tag == dataTemporality {
+		switch f.Tag {
+		case dataTemporality:
 			temporality = f.Value
+		case dataMonotonic:
+			monotonic = f.Value != 0
 		}
 	}
 	if m.temporality {
@@ -196,13 +209,30 @@ func (p *Parser) parseMetric(b []byte) (ok bool) {
 			m.fault = rejection.SumTemporality
 		}
 	}
+	first := p.index
 	for i := 0; i < len(m.data); {
 		var f protobuf.Field
 		if f, i = protobuf.Next(m.data, i); f.Tag == dataPoints && !p.dataPoint(f.Bytes) {
 			return false
 		}
 	}
+	if p.index > first && m.fault == rejection.None {
+		p.describe(monotonic && m.tag == metricSum)
+	}
 	return true
+}
+
+// describe adds the metadata of the metric to the batch.
+func (p *Parser) describe(monotonic bool) {
+	m := &p.metric
+	kind := m.kind
+	switch {
+	case m.delta:
+		kind = metricmetadata.TypeOf(0) // Prometheus has no type for it
+	case monotonic:
+		kind = "counter"
+	}
+	p.batch.AddMetadata(&metricmetadata.Metadata{Metric: m.name, Type: kind, Help: m.help, Unit: m.unit})
 }
 
 // lastBytes returns the last field of a message with the tag, nil if there is none. It returns false if b is not a

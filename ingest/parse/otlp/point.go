@@ -3,10 +3,14 @@ package otlp
 import (
 	"math"
 
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/value"
+
 	"github.com/livegraph/livegraph/ingest/block"
 	"github.com/livegraph/livegraph/ingest/parse/protobuf"
 	"github.com/livegraph/livegraph/ingest/parse/scan"
 	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/internal/nativehistogram"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
@@ -40,6 +44,9 @@ func (pt *point) reject(why rejection.Reason, member string) bool {
 	return why == rejection.None
 }
 
+// ends reports whether the data point has no value and marks the end of its series.
+func (pt *point) ends() bool { return pt.flags&noRecordedValue != 0 }
+
 // dataPoint parses a data point of the metric. It returns false if the whole request is refused.
 func (p *Parser) dataPoint(b []byte) bool {
 	p.point, p.lists = point{}, p.lists.empty()
@@ -64,7 +71,7 @@ func (p *Parser) dataPoint(b []byte) bool {
 		}
 	}
 	defer func() { p.index++ }()
-	if pt.flags&noRecordedValue != 0 {
+	if pt.ends() && p.metric.tag != metricExponential {
 		return true
 	}
 	if p.check() {
@@ -161,7 +168,7 @@ func (p *Parser) check() bool {
 	case metricHistogram:
 		return p.checkHistogram() && p.checkSums()
 	case metricExponential:
-		return p.checkExponential() && p.checkSums()
+		return pt.ends() || p.checkExponential() && p.checkSums()
 	}
 	return p.checkSummary() && p.checkSums()
 }
@@ -189,6 +196,9 @@ func (p *Parser) store() {
 	case metricGauge, metricSum:
 		p.put(seriesValue, 0, pt.value)
 		return
+	case metricExponential:
+		_ = p.putNative() && !pt.ends() && p.putExtremes()
+		return
 	case metricSummary:
 		for _, q := range p.lists.quantiles {
 			if !p.put(seriesQuantile, q.rank, q.value) {
@@ -205,15 +215,40 @@ func (p *Parser) store() {
 			return
 		}
 	}
-	_ = p.put(seriesCount, 0, float64(pt.count)) &&
-		(!pt.hasSum || p.put(seriesSum, 0, pt.sum)) &&
-		(!pt.hasMin || p.put(seriesMin, 0, pt.min)) &&
-		(!pt.hasMax || p.put(seriesMax, 0, pt.max))
+	_ = p.put(seriesCount, 0, float64(pt.count)) && (!pt.hasSum || p.put(seriesSum, 0, pt.sum)) && p.putExtremes()
+}
+
+// putExtremes appends the points of the minimum and maximum of a histogram.
+func (p *Parser) putExtremes() bool {
+	pt := &p.point
+	return (!pt.hasMin || p.put(seriesMin, 0, pt.min)) && (!pt.hasMax || p.put(seriesMax, 0, pt.max))
+}
+
+// putNative appends the point with the native histogram of an exponential histogram: the one that marks the end of the
+// series if there is no value.
+func (p *Parser) putNative() bool {
+	h := &p.lists.native
+	if p.point.ends() {
+		h = &histogram.Histogram{Sum: math.Float64frombits(value.StaleNaN)}
+	}
+	b := p.batch
+	from := len(b.Unescaped)
+	text, err := nativehistogram.AppendInt(b.Unescaped, h)
+	if err != nil { // it has too many buckets for its size
+		return p.point.reject(rejection.ValueHistogram, "")
+	}
+	b.Unescaped = text
+	return p.putText(seriesValue, 0, 0, scan.View(text[from:len(text):len(text)]))
 }
 
 // put appends a point of one of the data point's series to the batch. It returns false if the data point or the whole
 // request is refused. A data point is refused with its first series, so that none of its points is stored then.
-func (p *Parser) put(kind seriesKind, bound, value float64) bool {
+func (p *Parser) put(kind seriesKind, bound, number float64) bool {
+	return p.putText(kind, bound, number, "")
+}
+
+// putText is put for a point whose value is the text, unless that is empty.
+func (p *Parser) putText(kind seriesKind, bound, number float64, text string) bool {
 	b := p.batch
 	if b.Points >= p.maxPoints {
 		p.err = tooMany(p.maxPoints)
@@ -224,9 +259,12 @@ func (p *Parser) put(kind seriesKind, bound, value float64) bool {
 		return false
 	}
 	from := len(b.Numbers.Times)
-	b.Numbers.Times, b.Numbers.Values = append(b.Numbers.Times, p.point.us), append(b.Numbers.Values, value)
+	b.Numbers.Times, b.Numbers.Values = append(b.Numbers.Times, p.point.us), append(b.Numbers.Values, number)
 	b.Points++
 	p.notes.Reset()
+	if text != "" {
+		p.notes.Strings = append(p.notes.Strings, block.StringEntry{Text: text})
+	}
 	b.AddRun(&p.notes, p.index, from, index)
 	return true
 }

@@ -24,6 +24,9 @@ type field struct {
 	form    form
 	message messageType // of formMessage
 	list    bool
+	// describes is set if the field is metadata. A value of another type is ignored, because a request never fails
+	// because of metadata.
+	describes bool
 }
 
 type messageType uint8
@@ -36,7 +39,7 @@ const (
 	scopeMessage
 	metricMessage
 	gaugeMessage
-	sumMessage // and of histograms, which have no field isMonotonic
+	sumMessage
 	histogramMessage
 	exponentialMessage
 	summaryMessage
@@ -72,13 +75,15 @@ var messages = [...]map[string]field{
 		"attributes": listOf(3, pairMessage),
 	},
 	metricMessage: {
-		"name": {number: 1, form: formString}, "gauge": {number: 5, message: gaugeMessage},
+		"name": {number: 1, form: formString}, "description": {number: 2, form: formString, describes: true},
+		"unit": {number: 3, form: formString, describes: true}, "gauge": {number: 5, message: gaugeMessage},
 		"sum": {number: 7, message: sumMessage}, "histogram": {number: 9, message: histogramMessage},
 		"exponentialHistogram": {number: 10, message: exponentialMessage}, "summary": {number: 11, message: summaryMessage},
 	},
 	gaugeMessage: {"dataPoints": listOf(1, numberPointMessage)},
 	sumMessage: {
 		"dataPoints": listOf(1, numberPointMessage), "aggregationTemporality": {number: 2, form: formEnum},
+		"isMonotonic": {number: 3, form: formBool, describes: true},
 	},
 	histogramMessage: {
 		"dataPoints": listOf(1, histogramPointMessage), "aggregationTemporality": {number: 2, form: formEnum},

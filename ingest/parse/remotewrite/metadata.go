@@ -19,9 +19,6 @@ const (
 	metadataUnitRef = 4<<3 | protobuf.Varint
 )
 
-// maxMetadata is the maximum number of metrics of which a request can have metadata. More are ignored.
-const maxMetadata = 10_000
-
 // readMetadata adds a MetricMetadata to the batch.
 func (p *Parser) readMetadata(b []byte) {
 	m, ok := parseMetadata(b, func(m *metricmetadata.Metadata, f *protobuf.Field) {
@@ -35,7 +32,7 @@ func (p *Parser) readMetadata(b []byte) {
 		}
 	})
 	if ok {
-		p.addMetadata(&m)
+		p.batch.AddMetadata(&m)
 	}
 }
 
@@ -60,7 +57,7 @@ func (p *Parser) readMetadataV2(b []byte) {
 			m.Metric = familyOf(scan.View(p.text(p.refs[i+1])), m.Type)
 		}
 	}
-	p.addMetadata(&m)
+	p.batch.AddMetadata(&m)
 }
 
 // parseMetadata returns the metadata in a message of either version. set sets the field that differs. ok is false
@@ -104,13 +101,4 @@ func familyOf(metric, kind string) string {
 		}
 	}
 	return metric
-}
-
-// addMetadata adds the metadata to the batch unless it is that of the metric before, as that of the series of one
-// metric is.
-func (p *Parser) addMetadata(m *metricmetadata.Metadata) {
-	b := p.batch
-	if n := len(b.Metadata); m.Metric != "" && n < maxMetadata && (n == 0 || b.Metadata[n-1] != *m) {
-		b.Metadata = append(b.Metadata, *m)
-	}
 }

@@ -3,6 +3,8 @@ package alerting_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,6 +24,9 @@ func open(t *testing.T) (*pgtest.DB, uuid.UUID) {
 	db := pgtest.Open(t)
 	return db, pgtest.Workspace(t, db, "live").ID
 }
+
+// unconditional accepts each change of a file.
+func unconditional(*alerting.RuleFile) error { return nil }
 
 func alert(fingerprint uint64) alerting.Alert {
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -90,7 +95,7 @@ func TestTheRevisionDiffersAfterEachChange(t *testing.T) {
 		seen[all[workspace]] = true
 	}
 	put := func(name, content string) {
-		_, _, err := db.PutRuleFile(t.Context(), workspace, &alerting.RuleFile{Name: name, Content: content})
+		_, _, err := db.PutRuleFile(t.Context(), workspace, &alerting.RuleFile{Name: name, Content: content}, unconditional)
 		require.NoError(t, err)
 		changed()
 	}
@@ -129,16 +134,64 @@ func TestAWorkspaceIsListedUntilNothingIsLeftOfItsRules(t *testing.T) {
 func TestADeletedWorkspaceGetsNoRules(t *testing.T) {
 	t.Parallel()
 	db, workspace := open(t)
-	_, _, err := db.PutRuleFile(t.Context(), workspace, &alerting.RuleFile{Name: "a", Content: "1"})
+	_, _, err := db.PutRuleFile(t.Context(), workspace, &alerting.RuleFile{Name: "a", Content: "1"}, unconditional)
 	require.NoError(t, err)
 	require.NoError(t, db.DeleteWorkspace(t.Context(), workspace, "test"))
 	all, err := db.RuleRevisions(t.Context())
 	require.NoError(t, err)
 	require.NotContains(t, all, workspace)
-	_, _, err = db.PutRuleFile(t.Context(), workspace, &alerting.RuleFile{Name: "b", Content: "1"})
+	_, _, err = db.PutRuleFile(t.Context(), workspace, &alerting.RuleFile{Name: "b", Content: "1"}, unconditional)
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 	require.NoError(t, db.SaveRuleState(t.Context(), workspace, []byte("[]")))
 	state, err := db.RuleState(t.Context(), workspace)
 	require.NoError(t, err)
 	require.Nil(t, state)
+}
+
+// A condition is checked in the transaction of the change, so that one of several changes of the same state is made.
+func TestOneOfSeveralConditionalChangesIsMade(t *testing.T) {
+	t.Parallel()
+	db, workspace := open(t)
+	refused := errors.New("changed")
+	put := func(content string, version int64) error {
+		_, _, err := db.PutRuleFile(t.Context(), workspace, &alerting.RuleFile{Name: "a", Content: content},
+			func(current *alerting.RuleFile) error {
+				if current == nil && version == 0 || current != nil && current.Version == version {
+					return nil
+				}
+				return refused
+			})
+		return err
+	}
+	set := func(url string, want ...string) error {
+		return db.SetAlertmanagers(t.Context(), workspace, []string{url}, func(current []string) error {
+			if slices.Equal(current, want) {
+				return nil
+			}
+			return refused
+		})
+	}
+	require.NoError(t, put("1", 0))
+	file, err := db.RuleFile(t.Context(), workspace, "a")
+	require.NoError(t, err)
+	require.NoError(t, set("http://a.example"))
+	var made atomic.Int64
+	var all sync.WaitGroup
+	for i := range 8 {
+		for _, change := range []func() error{
+			func() error { return put(strconv.Itoa(i+2), file.Version) },
+			func() error { return set("http://"+strconv.Itoa(i)+".example", "http://a.example") },
+		} {
+			all.Go(func() {
+				if err := change(); err == nil {
+					made.Add(1)
+				} else {
+					require.ErrorIs(t, err, refused)
+				}
+			})
+		}
+	}
+	all.Wait()
+	require.EqualValues(t, 2, made.Load(), "one change of the file and one of the list")
+	require.ErrorIs(t, put("9", 0), refused)
 }

@@ -91,9 +91,9 @@ func readFile(ctx context.Context, q postgres.Querier, workspace uuid.UUID, name
 func errNoFile() error { return fault.New(fault.NotFound, "No such file of rules") }
 
 // PutRuleFile creates or replaces a file. It returns the file as stored, and whether it was created. A file with the
-// same content stays unchanged.
+// same content stays unchanged. check may refuse the change of the current file, which is nil if there is none.
 func (db *Store) PutRuleFile(
-	ctx context.Context, workspace uuid.UUID, f *RuleFile,
+	ctx context.Context, workspace uuid.UUID, f *RuleFile, check func(current *RuleFile) error,
 ) (stored RuleFile, created bool, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
 		exists, err := access.LockWorkspace(ctx, tx, workspace)
@@ -102,6 +102,9 @@ func (db *Store) PutRuleFile(
 		}
 		if !exists {
 			return errNoFile()
+		}
+		if err := checkFile(ctx, tx, workspace, f.Name, check); err != nil {
+			return err
 		}
 		var files, rules int
 		err = tx.QueryRow(ctx, `SELECT count(*), COALESCE(sum(rules), 0) FROM rule_files
@@ -133,6 +136,25 @@ func (db *Store) PutRuleFile(
 		return nil
 	})
 	return stored, created, err
+}
+
+// checkFile calls check with a file, which stays as it is until the transaction ends, or with nil if there is none.
+func checkFile(
+	ctx context.Context, tx pgx.Tx, workspace uuid.UUID, name string, check func(current *RuleFile) error,
+) error {
+	rows, err := tx.Query(ctx, `SELECT `+fileColumns+` FROM rule_files
+		WHERE workspace_id = $1 AND name = $2 FOR UPDATE`, workspace, name)
+	if err != nil {
+		return fmt.Errorf("reading a file of rules: %w", err)
+	}
+	current, err := pgx.CollectExactlyOneRow(rows, scanFile)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return check(nil)
+	case err != nil:
+		return fmt.Errorf("reading a file of rules: %w", err)
+	}
+	return check(&current)
 }
 
 // DeleteRuleFile deletes a file. It returns a NotFound error if there is none with the name.

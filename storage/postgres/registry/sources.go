@@ -57,16 +57,24 @@ func (db *Store) CreateSource(ctx context.Context, workspace uuid.UUID, s Source
 func (db *Store) CreateSourceOnce(ctx context.Context, workspace uuid.UUID, s Source, key access.IdempotencyClaim,
 	response func(Source) ([]byte, error)) (Source, error) {
 	return db.createSource(ctx, workspace, s, func(tx pgx.Tx, created Source) error {
-		encoded, err := response(created)
-		if err != nil {
-			return err
-		}
-		held, err := access.AnswerIdempotencyKey(ctx, tx, key, encoded)
-		if err == nil && !held {
-			return fault.New(fault.Unavailable, "The request took too long").After(postgres.RetryAfter)
-		}
-		return err
+		return answerKey(ctx, tx, key, created, response)
 	})
+}
+
+// answerKey stores the response for an idempotency key. It returns fault.Unavailable if another request holds the key
+// by now.
+func answerKey(
+	ctx context.Context, tx pgx.Tx, key access.IdempotencyClaim, s Source, response func(Source) ([]byte, error),
+) error {
+	encoded, err := response(s)
+	if err != nil {
+		return err
+	}
+	held, err := access.AnswerIdempotencyKey(ctx, tx, key, encoded)
+	if err == nil && !held {
+		return fault.New(fault.Unavailable, "The request took too long").After(postgres.RetryAfter)
+	}
+	return err
 }
 
 func (db *Store) createSource(
@@ -151,6 +159,24 @@ func (db *Store) Source(ctx context.Context, workspace, id uuid.UUID) (Source, e
 func (db *Store) UpdateSource(
 	ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*Source) error,
 ) (Source, error) {
+	return db.updateSource(ctx, workspace, id, expected, change, func(pgx.Tx, Source) error { return nil })
+}
+
+// UpdateSourceOnce is UpdateSource for the holder of an idempotency key: it stores the change and the response for the
+// key in one transaction. It returns fault.Unavailable if another request holds the key by now.
+func (db *Store) UpdateSourceOnce(
+	ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*Source) error,
+	key access.IdempotencyClaim, response func(Source) ([]byte, error),
+) (Source, error) {
+	return db.updateSource(ctx, workspace, id, expected, change, func(tx pgx.Tx, changed Source) error {
+		return answerKey(ctx, tx, key, changed, response)
+	})
+}
+
+func (db *Store) updateSource(
+	ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*Source) error,
+	inTx func(pgx.Tx, Source) error,
+) (Source, error) {
 	var changed Source
 	err := db.root.InTx(ctx, func(tx pgx.Tx) error {
 		before, err := lockSource(ctx, tx, workspace, id)
@@ -169,10 +195,10 @@ func (db *Store) UpdateSource(
 		after.normalise()
 		if reflect.DeepEqual(before, after) {
 			changed = before
-			return nil
+		} else if changed, err = storeSource(ctx, tx, workspace, after); err != nil {
+			return err
 		}
-		changed, err = storeSource(ctx, tx, workspace, after)
-		return err
+		return inTx(tx, changed)
 	})
 	if postgres.Violates(err, "sources_name") {
 		return Source{}, alreadyExists("name", "A source has this name")

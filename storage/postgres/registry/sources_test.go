@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/test/pgtest"
 )
@@ -263,4 +265,38 @@ func TestADeletionIsPendingUntilItIsFinished(t *testing.T) {
 	pending, err = db.PendingDeletions(t.Context(), 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, pending)
+}
+
+// A source is changed together with the response for the key: not at all if another request holds the key.
+func TestASourceIsChangedByTheHolderOfItsKey(t *testing.T) {
+	db := pgtest.Open(t)
+	ws := pgtest.LimitedWorkspace(t, db, 10, 10)
+	made := source(t, db, ws, "pump")
+	want := access.IdempotencyClaim{
+		IdempotencyKey: access.IdempotencyKey{Workspace: ws, Actor: uuid.New(), Route: "r", Key: "k"},
+		ReservedID:     uuid.New(), ReceivedAt: time.Now().UTC().Truncate(time.Microsecond),
+	}
+	change := func(key access.IdempotencyClaim) (registry.Source, error) {
+		return db.UpdateSourceOnce(t.Context(), ws, made.ID, nil, func(s *registry.Source) error {
+			s.Description = "changed"
+			return nil
+		}, key, func(s registry.Source) ([]byte, error) { return fmt.Appendf(nil, "version %d", s.Version), nil })
+	}
+	first, err := db.ClaimIdempotencyKey(t.Context(), want, 0)
+	require.NoError(t, err)
+	second, err := db.ClaimIdempotencyKey(t.Context(), want, time.Minute)
+	require.NoError(t, err)
+	require.True(t, first.Held && second.Held)
+	_, err = change(first)
+	require.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
+	read, err := db.Source(t.Context(), ws, made.ID)
+	require.NoError(t, err)
+	require.Equal(t, made, read)
+
+	changed, err := change(second)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, changed.Version)
+	found, err := db.ClaimIdempotencyKey(t.Context(), want, time.Minute)
+	require.NoError(t, err)
+	require.Equal(t, "version 2", string(found.Answer))
 }

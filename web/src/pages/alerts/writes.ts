@@ -1,5 +1,5 @@
-// Writes of files of rules and of Alertmanagers. The API has no conditional writes, so the current state is read first:
-// a change that somebody else made since the dialog was opened is reported and not overwritten.
+// Writes of files of rules and of Alertmanagers. The current state is read first: a change that somebody else made since
+// the dialog was opened is reported and not overwritten.
 
 import { api } from '@/api'
 

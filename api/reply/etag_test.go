@@ -1,0 +1,58 @@
+package reply_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+)
+
+func ifMatch(t *testing.T, headers ...string) (*reply.Condition, error) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPut, "/api/alertmanagers", nil)
+	for _, header := range headers {
+		r.Header.Add("If-Match", header)
+	}
+	return reply.IfMatch(r)
+}
+
+func TestConditionsAreMetByTheTagsInThem(t *testing.T) {
+	data := map[string]int{"a": 1}
+	tag, err := reply.TagOf(data)
+	require.NoError(t, err)
+	other, err := reply.TagOf(map[string]int{"a": 2})
+	require.NoError(t, err)
+	for _, c := range []struct {
+		headers []string
+		data    any
+		met     bool
+	}{
+		{nil, data, true}, {nil, nil, true}, {[]string{tag}, data, true}, {[]string{tag[2:]}, data, true},
+		{[]string{other + " , " + tag}, data, true}, {[]string{other, tag}, data, true}, {[]string{"*"}, data, true},
+		{[]string{"*"}, nil, false}, {[]string{tag}, nil, false}, {[]string{other}, data, false},
+		{[]string{`""`}, data, false},
+	} {
+		condition, err := ifMatch(t, c.headers...)
+		require.NoError(t, err)
+		err = condition.Check(c.data)
+		if c.met {
+			require.NoError(t, err, c.headers)
+		} else {
+			require.Equal(t, fault.Conflict, fault.KindOf(err), "%v: %v", c.headers, err)
+		}
+	}
+}
+
+func TestHeadersThatAreNoEntityTagsAreMalformed(t *testing.T) {
+	for _, headers := range [][]string{
+		{""}, {"1"}, {`"`}, {`"a`}, {`a"`}, {`"a"b"`}, {`w/"a"`}, {`W/a`}, {`"a",`}, {`"a" "b"`}, {`"a"`, "b"}, {"**"},
+	} {
+		_, err := ifMatch(t, headers...)
+		require.Equal(t, fault.Malformed, fault.KindOf(err), "%q", headers)
+		require.Contains(t, err.Error(), "If-Match")
+	}
+}
