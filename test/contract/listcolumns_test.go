@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -107,11 +109,35 @@ func requireSchema(t *testing.T, schema *arrow.Schema, fields map[string]*openap
 	}
 }
 
+// typesOfPage are the types of columns in Arrow by their names in docs/columns.md.
+var typesOfPage = map[string]string{
+	"text": "utf8", "JSON": "utf8", "names": "dictionary<values=utf8, indices=int32, ordered=false>",
+	"time": "timestamp[us, tz=UTC]", "integer": "int64", "number": "float64",
+}
+
+// requireDocumented requires that docs/columns.md has the columns of a path, in their order.
+func requireDocumented(t *testing.T, path string, schema *arrow.Schema) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/columns.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(page), "\n`GET "+path+"`\n")
+	require.True(t, found, path)
+	table, _, _ = strings.Cut(table, "\n#")
+	documented := regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (\\w+) \\| (yes )?\\|$").FindAllStringSubmatch(table, -1)
+	require.Len(t, documented, schema.NumFields())
+	for i, column := range schema.Fields() {
+		require.Equal(t, documented[i][1], column.Name)
+		require.Equal(t, typesOfPage[documented[i][2]], column.Type.String(), column.Name)
+		require.Equal(t, documented[i][3] != "", column.Nullable, column.Name)
+	}
+}
+
 // requireSameList compares the pages of a list as columns with those of the same requests in JSON, and returns the
 // number of items. query must select a list that does not change.
 func requireSameList(t *testing.T, s *contract.Server, path, query string, limit int) (count int) {
 	t.Helper()
 	fields := fieldsOf(s, path)
+	requireDocumented(t, path, asColumns(t, s, path+"?limit=1", columnread.Formats["arrow"]).schema)
 	start := fmt.Sprintf("%s?limit=%d&%s", path, limit, query)
 	for _, format := range columnread.Formats {
 		count = 0
