@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/columns"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/token"
@@ -22,8 +23,6 @@ const (
 	// maxTotal is the maximum total. Counting further would read millions of records for each
 	// page.
 	maxTotal = 10_000
-	// maxCSV is the maximum and default number of records of a response in CSV.
-	maxCSV   = 10_000
 	maxRoute = 256
 )
 
@@ -133,11 +132,35 @@ func AppendCSV(dst []byte, r *auditrecord.Record) []byte {
 	return append(dst, '\n')
 }
 
-// Formats of the response.
-const (
-	formatJSON = "json"
-	formatCSV  = "csv"
-)
+// entryColumns are the columns of a list of records.
+var entryColumns = columns.List[Entry]{
+	columns.Time("timestamp", func(e *Entry) time.Time { return e.Timestamp }),
+	columns.Text("requestId", func(e *Entry) string { return e.RequestID }),
+	columns.OptionalText("keyId", func(e *Entry) *string { return optionalID(e.KeyID) }),
+	columns.OptionalText("workspaceId", func(e *Entry) *string { return optionalID(e.WorkspaceID) }),
+	columns.Names("method", func(e *Entry) string { return e.Method }),
+	columns.Names("route", func(e *Entry) string { return e.Route }),
+	columns.OptionalInt("status", func(e *Entry) *int64 {
+		if e.Status == nil {
+			return nil
+		}
+		return new(int64(*e.Status))
+	}),
+	columns.OptionalText("ip", func(e *Entry) *string { return e.IP }),
+	columns.Text("userAgent", func(e *Entry) string { return e.UserAgent }),
+	columns.Float("durationMs", func(e *Entry) float64 { return e.DurationMS }),
+	columns.Names("until", func(e *Entry) string { return e.Until }),
+	columns.Int("bytesIn", func(e *Entry) int64 { return e.BytesIn }),
+	columns.Int("bytesOut", func(e *Entry) int64 { return e.BytesOut }),
+	columns.Int("requests", func(e *Entry) int64 { return int64(e.Requests) }),
+}
+
+func optionalID(id *uuid.UUID) *string {
+	if id == nil {
+		return nil
+	}
+	return new(id.String())
+}
 
 // list returns the audit records of a workspace.
 func (a *api) list(w http.ResponseWriter, r *http.Request) error {
@@ -152,19 +175,15 @@ func (a *api) listAll(w http.ResponseWriter, r *http.Request) error {
 
 func (a *api) replyRecords(w http.ResponseWriter, r *http.Request, p *request.Params, workspace *uuid.UUID) error {
 	f := filter(p, workspace)
-	format := p.OneOf("format", "", formatJSON, formatCSV)
-	if format == "" {
-		format = reply.Negotiate(r.Header, formatJSON, map[string]string{
-			formatJSON: "application/json", formatCSV: "text/csv",
-		})
-	}
+	format := columns.ReadFormat(p, r.Header, columns.JSON, columns.CSV, columns.Arrow, columns.Parquet)
 	limit, offset, cursor := p.Paging()
-	if format == formatCSV {
-		limit = min(p.Int("limit", maxCSV, 1, 1<<31), maxCSV)
+	if format.Name != columns.JSON {
+		limit = min(p.Int("limit", columns.MaxItems, 1, 1<<31), columns.MaxItems)
 	}
 	if err := p.Err(); err != nil {
 		return err
 	}
+	format.Vary(w.Header())
 	scope := token.ScopeOf("audit", workspaceOrNil(workspace), f)
 	var after *auditlog.Position
 	if cursor != "" {
@@ -190,8 +209,16 @@ func (a *api) replyRecords(w http.ResponseWriter, r *http.Request, p *request.Pa
 		}
 		meta.NextCursor = &next
 	}
-	if format == formatCSV {
-		writeCSV(w, r, found, meta)
+	if format.Name == columns.CSV {
+		writeCSV(w, format, found, reply.NextPage(r.URL, meta.NextCursor))
+		return nil
+	}
+	entries := make([]Entry, len(found))
+	for i := range found {
+		entries[i] = NewEntry(&found[i])
+	}
+	if format.IsColumns() {
+		entryColumns.Write(w, format, entries, reply.NextPage(r.URL, meta.NextCursor))
 		return nil
 	}
 	if meta.Total, err = a.Records.CountAudit(ctx, f, maxTotal+1); err != nil {
@@ -199,10 +226,6 @@ func (a *api) replyRecords(w http.ResponseWriter, r *http.Request, p *request.Pa
 	}
 	truncated := meta.Total > maxTotal
 	meta.Total, meta.Truncated = min(meta.Total, maxTotal), &truncated
-	entries := make([]Entry, len(found))
-	for i := range found {
-		entries[i] = NewEntry(&found[i])
-	}
 	reply.List(w, r, entries, meta)
 	return nil
 }
@@ -215,20 +238,12 @@ func workspaceOrNil(workspace *uuid.UUID) uuid.UUID {
 	return *workspace
 }
 
-// writeCSV writes a response in CSV. The header Link contains the next page.
-func writeCSV(w http.ResponseWriter, r *http.Request, found []auditrecord.Record, meta reply.Meta) {
-	h := w.Header()
-	h.Set("Content-Type", "text/csv; charset=utf-8")
-	if meta.NextCursor != nil {
-		values := r.URL.Query()
-		values.Set("cursor", *meta.NextCursor)
-		values.Del("offset")
-		h.Set("Link", "<"+r.URL.EscapedPath()+"?"+values.Encode()+`>; rel="next"`)
-	}
+// writeCSV writes a response in CSV. next is the URL of the next page, empty at the end.
+func writeCSV(w http.ResponseWriter, format columns.Format, found []auditrecord.Record, next string) {
 	out := []byte(CSVHeader)
 	for i := range found {
 		out = AppendCSV(out, &found[i])
 	}
-	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(out) //nolint:gosec // fails only if the client has disconnected; G705: it is sent as text/csv
+	format.WriteHeader(w, next)
+	_, _ = w.Write(out) // fails only if the client has disconnected
 }

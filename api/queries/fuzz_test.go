@@ -20,7 +20,7 @@ func FuzzParameters(f *testing.F) {
 		"ids=0194a5b0-0000-7000-8000-00000000000a,x", "createdAfter=2026-11-21T07:40:08Z&updatedBefore=0000-01-01T00:00:00Z",
 		"property.a.b=%00&property.=x", "propertyMin.a=1e3&propertyMax.=x&propertyPrefix.b=%FF&propertyMin.a=2",
 		"property.%E2%80%AE=1&name=%25_%5C", "cursor=&offset=1", "sort=--name&limit=0x10",
-		"after=18446744073709551615", "depth=4&direction=up", "%ff=%fe&&&=",
+		"after=18446744073709551615", "format=arrow&limit=10001", "format=csv", "depth=4&direction=up", "%ff=%fe&&&=",
 		"from=0194a5b0-0000-7000-8000-00000000000a&to=0194a5b0-0000-7000-8000-00000000000b&maxDepth=10&limit=20&weight=km" +
 			"&direction=in&relationType=a%2Cb&entityType=actor",
 	} {
@@ -36,11 +36,12 @@ func FuzzParameters(f *testing.F) {
 			p.UUIDs("nodeId")
 			filter := graphFilter(p)
 			types := entityTypes(p)
-			page, cursor := graphPage(p, fields)
+			page, cursor, format := graphPage(p, r, fields)
 			if refused(t, p.Err()) {
 				continue
 			}
-			require.True(t, page.Limit >= 1 && page.Limit <= request.MaxLimit && page.Offset >= 0)
+			require.True(t, page.Limit >= 1 && page.Limit <= format.MaxLimit() && page.Offset >= 0)
+			require.True(t, page.Limit <= request.MaxLimit || format.IsColumns())
 			require.LessOrEqual(t, len(page.Order), len(fields))
 			require.NotContains(t, filter.Properties, "")
 			require.NotContains(t, filter.Bounds.Min, "")

@@ -7,11 +7,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/columns"
 	"github.com/livegraph/livegraph/api/graphjson"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/budget"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
@@ -33,12 +35,13 @@ func (a *api) listNodes(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	name, _ := p.String("name")
 	filter := graphread.NodeFilter{Filter: graphFilter(p), EntityTypes: entityTypes(p), Name: name}
-	page, cursor := graphPage(p, graphread.NodeSortFields())
+	page, cursor, format := graphPage(p, r, graphread.NodeSortFields())
 	if err := p.Err(); err != nil {
 		return err
 	}
 	return answerList(a, w, r, listRequest[graph.Node, graphjson.Node]{
 		name: "nodes", parameters: []any{filter, page.Order}, page: page, cursor: cursor, show: graphjson.OfNodes,
+		format: format, columns: nodeColumns, maxBytes: maxNodeBytes,
 		read: func(
 			ctx context.Context, workspace uuid.UUID, page graphread.Page,
 		) (graphread.List[graph.Node], error) {
@@ -53,12 +56,13 @@ func (a *api) listEdges(w http.ResponseWriter, r *http.Request) error {
 		Filter: graphFilter(p), RelationTypes: p.Strings("relationType"),
 		SourceIDs: p.UUIDs("sourceId"), TargetIDs: p.UUIDs("targetId"), NodeIDs: p.UUIDs("nodeId"),
 	}
-	page, cursor := graphPage(p, graphread.EdgeSortFields())
+	page, cursor, format := graphPage(p, r, graphread.EdgeSortFields())
 	if err := p.Err(); err != nil {
 		return err
 	}
 	return answerList(a, w, r, listRequest[graph.Edge, graphjson.Edge]{
 		name: "edges", parameters: []any{filter, page.Order}, page: page, cursor: cursor, show: graphjson.OfEdges,
+		format: format, columns: edgeColumns, maxBytes: maxEdgeBytes,
 		read: func(
 			ctx context.Context, workspace uuid.UUID, page graphread.Page,
 		) (graphread.List[graph.Edge], error) {
@@ -88,12 +92,15 @@ func graphFilter(p *request.Params) graphread.Filter {
 	}
 }
 
-func graphPage(p *request.Params, fields []string) (page graphread.Page, cursor string) {
+func graphPage(
+	p *request.Params, r *http.Request, fields []string,
+) (page graphread.Page, cursor string, format columns.Format) {
 	for _, field := range p.Sort(fields...) {
 		page.Order = append(page.Order, graphread.Order{Field: field.Name, Descending: field.Descending})
 	}
-	page.Limit, page.Offset, cursor = p.Paging()
-	return page, cursor
+	format = columns.ReadFormat(p, r.Header, columns.JSON, columns.Arrow, columns.Parquet)
+	page.Limit, page.Offset, cursor = p.PagingUpTo(format.MaxLimit())
+	return page, cursor, format
 }
 
 // listRequest is a request for a list of items T, which are converted to S.
@@ -104,9 +111,13 @@ type listRequest[T, S any] struct {
 	cursor     string
 	read       func(ctx context.Context, workspace uuid.UUID, page graphread.Page) (graphread.List[T], error)
 	show       func([]T) []S
+	format     columns.Format
+	columns    columns.List[S]
+	maxBytes   int64 // of an item
 }
 
 func answerList[T, S any](a *api, w http.ResponseWriter, r *http.Request, l listRequest[T, S]) error {
+	l.format.Vary(w.Header())
 	workspace := request.PrincipalOf(r.Context()).Workspace
 	scope := token.ScopeOf(l.name, workspace, l.parameters)
 	if l.cursor != "" {
@@ -114,6 +125,14 @@ func answerList[T, S any](a *api, w http.ResponseWriter, r *http.Request, l list
 		if err := a.sealer.ReadCursor(l.cursor, scope, l.page.After); err != nil {
 			return err
 		}
+	}
+	var memory *budget.Share
+	if l.format.IsColumns() {
+		var err error
+		if memory, err = a.reserve(&l.page, l.maxBytes); err != nil {
+			return err
+		}
+		defer memory.Release()
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
 	defer cancel()
@@ -128,6 +147,11 @@ func answerList[T, S any](a *api, w http.ResponseWriter, r *http.Request, l list
 			return err
 		}
 		meta.NextCursor = &next
+	}
+	if l.format.IsColumns() {
+		memory.Shrink(int64(found.Bytes) * bytesPerByte)
+		l.columns.Write(w, l.format, l.show(found.Items), reply.NextPage(r.URL, meta.NextCursor))
+		return nil
 	}
 	reply.List(w, r, l.show(found.Items), meta)
 	return nil

@@ -32,6 +32,7 @@ type api struct {
 	Deps
 	sealer token.Sealer
 	memory *budget.Budget // for changes that are being sent
+	pages  *budget.Budget // for pages of columns that are being sent
 }
 
 // Paths of the group.
@@ -53,7 +54,8 @@ func Routes(deps Deps) []route.Route {
 	if deps.WriteTimeout == 0 {
 		deps.WriteTimeout = defaultWriteTimeout
 	}
-	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}, memory: budget.New(changeMemory)}
+	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}, memory: budget.New(changeMemory),
+		pages: budget.New(pageMemory)}
 	get := func(pattern string, handle route.Handler, scopes ...request.Scope) route.Route {
 		return route.Route{Method: http.MethodGet, Pattern: pattern, Scopes: scopes, Handle: handle}
 	}

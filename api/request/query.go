@@ -183,8 +183,11 @@ func (p *Params) PageUpTo(maxItems int) (limit, offset int) {
 }
 
 // Paging returns limit and either offset or cursor. cursor is "" if it is absent.
-func (p *Params) Paging() (limit, offset int, cursor string) {
-	limit, offset = p.Page()
+func (p *Params) Paging() (limit, offset int, cursor string) { return p.PagingUpTo(MaxLimit) }
+
+// PagingUpTo is like Paging, with a maximum limit of maxItems.
+func (p *Params) PagingUpTo(maxItems int) (limit, offset int, cursor string) {
+	limit, offset = p.PageUpTo(maxItems)
 	cursor, given := p.String("cursor")
 	if len(p.values["offset"]) > 0 && given {
 		p.Fail("cursor", "cannot be combined with offset")

@@ -11,64 +11,11 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/test/columnread"
 	"github.com/livegraph/livegraph/test/contract"
 )
-
-// columnFormats are the formats of columns, with their media types and readers.
-var columnFormats = map[string]struct {
-	media string
-	read  func(t *testing.T, body []byte) []arrow.RecordBatch
-}{
-	"arrow":   {"application/vnd.apache.arrow.stream", readArrow},
-	"parquet": {"application/vnd.apache.parquet", readParquet},
-}
-
-func readArrow(t *testing.T, body []byte) (batches []arrow.RecordBatch) {
-	t.Helper()
-	reader, err := ipc.NewReader(bytes.NewReader(body))
-	require.NoError(t, err)
-	defer reader.Release()
-	batches = append(batches, array.NewRecordBatch(reader.Schema(), emptyColumns(reader.Schema()), 0))
-	for reader.Next() {
-		batch := reader.RecordBatch()
-		batch.Retain()
-		batches = append(batches, batch)
-	}
-	require.NoError(t, reader.Err())
-	return batches
-}
-
-func readParquet(t *testing.T, body []byte) (batches []arrow.RecordBatch) {
-	t.Helper()
-	table, err := pqarrow.ReadTable(
-		t.Context(), bytes.NewReader(body), nil, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator,
-	)
-	require.NoError(t, err)
-	defer table.Release()
-	batches = append(batches, array.NewRecordBatch(table.Schema(), emptyColumns(table.Schema()), 0))
-	rows := array.NewTableReader(table, 0)
-	defer rows.Release()
-	for rows.Next() {
-		batch := rows.RecordBatch()
-		batch.Retain()
-		batches = append(batches, batch)
-	}
-	require.NoError(t, rows.Err())
-	return batches
-}
-
-func emptyColumns(schema *arrow.Schema) []arrow.Array {
-	columns := make([]arrow.Array, schema.NumFields())
-	for i, field := range schema.Fields() {
-		columns[i] = array.MakeArrayOfNull(memory.DefaultAllocator, field.Type, 0)
-	}
-	return columns
-}
 
 // rowsOf returns the rows as NDJSON has them: null fields of a series stay, those of tags are left out.
 func rowsOf(t *testing.T, batches []arrow.RecordBatch) (rows []map[string]any) {
@@ -77,7 +24,7 @@ func rowsOf(t *testing.T, batches []arrow.RecordBatch) (rows []map[string]any) {
 		for i := range int(batch.NumRows()) {
 			row := map[string]any{"tags": map[string]any{}}
 			for c, field := range batch.Schema().Fields() {
-				cell := cellOf(t, batch.Column(c), i)
+				cell := columnread.Cell(t, batch.Column(c), i)
 				tag, isTag := strings.CutPrefix(field.Name, "tag.")
 				name, isText := strings.CutSuffix(field.Name, ".text")
 				switch {
@@ -92,29 +39,6 @@ func rowsOf(t *testing.T, batches []arrow.RecordBatch) (rows []map[string]any) {
 		}
 	}
 	return rows
-}
-
-func cellOf(t *testing.T, column arrow.Array, i int) any {
-	t.Helper()
-	if column.IsNull(i) {
-		return nil
-	}
-	switch column := column.(type) {
-	case *array.Timestamp:
-		kind, ok := column.DataType().(*arrow.TimestampType)
-		require.True(t, ok)
-		require.Equal(t, arrow.Microsecond, kind.Unit)
-		require.Equal(t, "UTC", kind.TimeZone)
-		return time.UnixMicro(int64(column.Value(i))).UTC().Format(time.RFC3339Nano)
-	case *array.Float64:
-		return column.Value(i)
-	case *array.String:
-		return column.Value(i)
-	case *array.Dictionary:
-		return column.Dictionary().(*array.String).Value(column.GetValueIndex(i))
-	}
-	require.Failf(t, "a column of another type", "%T", column)
-	return nil
 }
 
 func ndjsonRows(t *testing.T, body []byte) (rows []map[string]any) {
@@ -141,15 +65,15 @@ func TestColumnsHaveTheRowsOfNDJSON(t *testing.T) {
 		want := ndjsonRows(t, f.queryRows(
 			t, rangeParams(10*time.Minute)+params+"&format=ndjson", "application/x-ndjson", nil,
 		).Body)
-		for name, format := range columnFormats {
+		for name, format := range columnread.Formats {
 			a := f.Do(t, contract.Request{
 				Path:   "/api/live-data/query?" + rangeParams(10*time.Minute) + params,
-				Header: map[string]string{"Accept": format.media},
+				Header: map[string]string{"Accept": format.Media},
 			})
 			require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
-			require.Equal(t, format.media, a.Header.Get("Content-Type"))
+			require.Equal(t, format.Media, a.Header.Get("Content-Type"))
 			require.Contains(t, a.Header.Values("Vary"), "Accept")
-			batches := format.read(t, a.Body)
+			batches := format.Read(t, a.Body)
 			require.Equal(t, want, rowsOf(t, batches), "%s of %s", name, params)
 			require.Equal(t, "timestamp", batches[0].Schema().Field(0).Name)
 		}
@@ -159,7 +83,7 @@ func TestColumnsHaveTheRowsOfNDJSON(t *testing.T) {
 func TestColumnsRefuseWhatTheyCannotContain(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
-	for name := range columnFormats {
+	for name := range columnread.Formats {
 		l.Do(t, contract.Request{Path: "/api/live-data/query?epoch=ms&format=" + name}).
 			RequireFailure(t, http.StatusBadRequest, "VALIDATION_ERROR", "", map[string]any{"field": "epoch"})
 	}
@@ -173,7 +97,7 @@ func TestColumnsComeInPages(t *testing.T) {
 	for next := "/api/live-data/query?" + rangeParams(10*time.Minute) + "&format=arrow&limit=1"; next != ""; pages++ {
 		a := f.Do(t, contract.Request{Path: next})
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
-		rows = append(rows, rowsOf(t, readArrow(t, a.Body))...)
+		rows = append(rows, rowsOf(t, columnread.Formats["arrow"].Read(t, a.Body))...)
 		next = nextLink(t, a)
 	}
 	require.Equal(t, 4, pages)
@@ -188,10 +112,10 @@ func TestColumnsHaveTagsOfAnyName(t *testing.T) {
 	l.store(t, l.Workspace, seriesKey{source: boiler.ID, metric: "temp", tags: odd}, sample{microsAt(0), 1.5, 1})
 	want := ndjsonRows(t, l.queryRows(t, rangeParams(time.Hour)+"&format=ndjson", "application/x-ndjson", nil).Body)
 	require.Len(t, want[0]["tags"], len(odd))
-	for name, format := range columnFormats {
+	for name, format := range columnread.Formats {
 		a := l.Do(t, contract.Request{Path: "/api/live-data/query?format=" + name + "&" + rangeParams(time.Hour)})
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
-		require.Equal(t, want, rowsOf(t, format.read(t, a.Body)), name)
+		require.Equal(t, want, rowsOf(t, format.Read(t, a.Body)), name)
 	}
 }
 
@@ -206,13 +130,13 @@ func TestColumnsOfMoreThanOneBatch(t *testing.T) {
 		samples[i] = sample{microsAt(time.Duration(i) * time.Millisecond), float64(i), 1}
 	}
 	l.store(t, l.Workspace, seriesKey{source: boiler.ID, metric: "temp"}, samples...)
-	for name, format := range columnFormats {
+	for name, format := range columnread.Formats {
 		a := l.Do(t, contract.Request{
 			Path: "/api/live-data/query?pointsLimit=200000&format=" + name + "&" + rangeParams(time.Hour),
 		})
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 		next := 0.0
-		for _, batch := range format.read(t, a.Body) {
+		for _, batch := range format.Read(t, a.Body) {
 			values := batch.Column(batch.Schema().FieldIndices("value")[0]).(*array.Float64)
 			for i := range values.Len() {
 				require.InDelta(t, next, values.Value(i), 0)

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/schemas"
+	"github.com/livegraph/livegraph/test/columnread"
 )
 
 // tenants is two workspaces of one server. The first writes canaries, unique texts with a common
@@ -186,7 +187,20 @@ func (w *tenants) send(key, workspace string, c call) response {
 	defer func() { _ = answer.Body.Close() }()
 	body, err := io.ReadAll(answer.Body)
 	require.NoError(w.t, err, "%s %s", c.op, c.path)
-	return response{answer.StatusCode, answer.Header, string(body)}
+	return response{answer.StatusCode, answer.Header, string(body) + w.columnText(answer.Header, body)}
+}
+
+// columnText returns the rows of a body of columns as JSON, because Parquet is compressed. It is empty for other bodies.
+func (w *tenants) columnText(header http.Header, body []byte) string {
+	w.t.Helper()
+	for _, format := range columnread.Formats {
+		if header.Get("Content-Type") == format.Media {
+			rows, err := json.Marshal(columnread.Rows(w.t, format.Read(w.t, body)))
+			require.NoError(w.t, err)
+			return string(rows)
+		}
+	}
+	return ""
 }
 
 // text returns the headers and the body.
@@ -371,7 +385,8 @@ func (w *tenants) requireAuditLogsIsolated() {
 		return strings.Contains(records.body, last)
 	}, time.Minute, 50*time.Millisecond)
 	for _, path := range []string{
-		"/api/admin/audit?limit=100", "/api/admin/audit?format=csv", "/api/admin/usage?limit=100",
+		"/api/admin/audit?limit=100", "/api/admin/audit?format=csv", "/api/admin/audit?format=arrow",
+		"/api/admin/audit?format=parquet", "/api/admin/usage?limit=100",
 		"/api/admin/usage?interval=day",
 	} {
 		op := "GET " + strings.SplitN(path, "?", 2)[0]

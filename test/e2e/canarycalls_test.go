@@ -195,7 +195,8 @@ func (w *tenants) pointQueries() (queries []string) {
 		for _, form := range []string{
 			"", "aggregation=count,last&groupBy=none", "aggregation=last&interval=1m&groupBy=sourceId,metric&fill=previous",
 			"latest=true", "downsample=lttb&maxPoints=10",
-			"format=csv", "format=ndjson", "aggregation=count&groupBy=tag." + id(w.values["tagKey"]), "epoch=us&order=desc",
+			"format=csv", "format=ndjson", "format=parquet", "aggregation=count&groupBy=tag." + id(w.values["tagKey"]),
+			"epoch=us&order=desc",
 		} {
 			queries = append(queries, strings.Trim(selector+"&from=-2h&limit=100&"+form, "&"))
 		}

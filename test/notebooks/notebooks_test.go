@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/test/harness"
@@ -93,4 +94,46 @@ func TestPointsAreReadAsColumns(t *testing.T) {
 		fmt.Sprintf(file, `any_value(\"tag.room\")`): "A",
 	}
 	require.Equal(t, facts, runNotebook(t, s, "points.ipynb", slices.Collect(maps.Keys(facts))...))
+}
+
+func TestTheGraphIsReadAsColumns(t *testing.T) {
+	testenv.RequireFull(t)
+	s := harness.New(t, binary)
+	s.Start()
+	const count = 300
+	ids := make([]string, count)
+	var nodes, edges []any
+	for i := range ids {
+		ids[i] = uuid.NewString()
+		nodes = append(nodes, command("CREATE_NODE", map[string]any{
+			"id": ids[i], "name": fmt.Sprint("node ", i), "entityType": []string{"object", "concept"}[i%2],
+			"properties": map[string]any{"room": fmt.Sprint("room ", i%3), "level": i},
+		}))
+		if i > 0 {
+			edges = append(edges, command("CREATE_EDGE", map[string]any{
+				"sourceId": ids[0], "targetId": ids[i], "relationType": "feeds",
+			}))
+		}
+	}
+	for _, commands := range [][]any{nodes, edges} {
+		body, err := json.Marshal(map[string]any{"commands": commands})
+		require.NoError(t, err)
+		s.Do(http.MethodPost, "/api/commands/batch", body, http.StatusOK, nil)
+	}
+	facts := map[string]any{
+		"nodes.num_rows":                                    float64(count),
+		"edges.num_rows":                                    float64(count - 1),
+		"str(frame.dtypes['entityType'])":                   "category",
+		"str(nodes.schema.field('createdAt').type)":         "timestamp[us, tz=UTC]",
+		"frame['description'].isna().all().item()":          true,
+		"properties['level'].sum().item()":                  float64(count * (count - 1) / 2),
+		"kinds.filter(entityType='object')['nodes'].item()": float64(count / 2),
+		"degrees['edges'].iloc[0].item()":                   float64(count - 1),
+		"degrees['room'].iloc[0]":                           "room 0",
+	}
+	require.Equal(t, facts, runNotebook(t, s, "graph.ipynb", slices.Collect(maps.Keys(facts))...))
+}
+
+func command(kind string, payload map[string]any) any {
+	return map[string]any{"type": kind, "payload": payload}
 }

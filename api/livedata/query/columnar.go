@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/livegraph/livegraph/api/columns"
 	"github.com/livegraph/livegraph/api/livedata/value"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
@@ -21,20 +22,6 @@ const (
 	textSuffix = ".text"
 )
 
-// recordWriter writes record batches in a format that clients read as columns.
-type recordWriter interface {
-	Write(arrow.RecordBatch) error
-	Close() error
-}
-
-// newRecordWriter returns the writer of the answer's format.
-func (r *run) newRecordWriter(w http.ResponseWriter, schema *arrow.Schema) recordWriter {
-	if r.q.format == formatParquet {
-		return newParquetWriter(w, schema)
-	}
-	return newArrowWriter(w, schema)
-}
-
 // writeColumns responds with the same rows and columns as CSV, as record batches.
 func (r *run) writeColumns(w http.ResponseWriter, request *http.Request) error {
 	table, err := newColumnTable(r.groups, r.q.columns()[1:])
@@ -42,7 +29,7 @@ func (r *run) writeColumns(w http.ResponseWriter, request *http.Request) error {
 		return err
 	}
 	r.writeRowsHeader(w, request)
-	out := r.newRecordWriter(w, table.schema)
+	out := r.q.format.NewWriter(w, table.schema)
 	for merged := newMerge(r.points, r.q.descending); ; {
 		batch := table.fill(merged, r.points)
 		if batch == nil {
@@ -58,16 +45,10 @@ func (r *run) writeColumns(w http.ResponseWriter, request *http.Request) error {
 	return nil
 }
 
-// identityColumn is a column that has the same text in all rows of a group.
-type identityColumn struct {
-	texts   arrow.Array // the different texts
-	byGroup []int32     // index in texts, -1: the group has none
-}
-
 // columnTable builds record batches of an answer.
 type columnTable struct {
 	schema     *arrow.Schema
-	identities []identityColumn
+	identities []*columns.Dictionary // of the groups
 
 	// Of the batch that is filled:
 	ts      *array.TimestampBuilder
@@ -76,11 +57,6 @@ type columnTable struct {
 	texts   []*array.StringBuilder // as many as numbers if there are strings, otherwise none
 }
 
-var (
-	timestampType  = &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
-	dictionaryType = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
-)
-
 // newColumnTable returns a table with the columns of CSV. A column of values has numbers; if a
 // group has strings, it is followed by a column with them.
 func newColumnTable(groups []*group, names []string) (*columnTable, error) {
@@ -88,12 +64,14 @@ func newColumnTable(groups []*group, names []string) (*columnTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &columnTable{ts: array.NewTimestampBuilder(memory.DefaultAllocator, timestampType)}
+	t := &columnTable{ts: array.NewTimestampBuilder(memory.DefaultAllocator, columns.TimestampType)}
 	hasText := slices.ContainsFunc(groups, func(g *group) bool { return g.kind == pointblock.KindString })
-	fields := []arrow.Field{{Name: "timestamp", Type: timestampType}}
+	fields := []arrow.Field{{Name: "timestamp", Type: columns.TimestampType}}
 	identity := func(name string, text func(g *group) (string, bool)) {
-		fields = append(fields, arrow.Field{Name: name, Type: dictionaryType, Nullable: true})
-		t.identities = append(t.identities, newIdentityColumn(groups, text))
+		fields = append(fields, arrow.Field{Name: name, Type: columns.DictionaryType, Nullable: true})
+		t.identities = append(t.identities, columns.NewDictionary(len(groups), func(i int) (string, bool) {
+			return text(groups[i])
+		}))
 	}
 	identity("sourceId", func(g *group) (string, bool) {
 		if g.source == nil {
@@ -127,30 +105,6 @@ func optional(text *string) (string, bool) {
 	return *text, true
 }
 
-// newIdentityColumn returns the column of the groups' texts, each text once: pandas accepts no
-// categories that occur twice.
-func newIdentityColumn(groups []*group, text func(g *group) (string, bool)) identityColumn {
-	column := identityColumn{byGroup: make([]int32, len(groups))}
-	index := map[string]int32{}
-	for i, g := range groups {
-		column.byGroup[i] = -1
-		if text, has := text(g); has {
-			if _, known := index[text]; !known {
-				index[text] = int32(len(index)) // a page has at most maxRowSeries groups
-			}
-			column.byGroup[i] = index[text]
-		}
-	}
-	ordered := make([]string, len(index))
-	for text, i := range index {
-		ordered[i] = text
-	}
-	texts := array.NewStringBuilder(memory.DefaultAllocator)
-	texts.AppendValues(ordered, nil)
-	column.texts = texts.NewArray()
-	return column
-}
-
 // fill returns the batch of the next rows, nil at the end.
 func (t *columnTable) fill(merged *merge, points []*timeseries.Points) arrow.RecordBatch {
 	t.groups = t.groups[:0]
@@ -165,22 +119,18 @@ func (t *columnTable) fill(merged *merge, points []*timeseries.Points) arrow.Rec
 	if len(t.groups) == 0 {
 		return nil
 	}
-	columns := make([]arrow.Array, 0, t.schema.NumFields())
-	columns = append(columns, t.ts.NewArray())
-	for i := range t.identities {
-		columns = append(columns, t.identities[i].rows(t.groups))
+	arrays := make([]arrow.Array, 0, t.schema.NumFields())
+	arrays = append(arrays, t.ts.NewArray())
+	for _, identity := range t.identities {
+		arrays = append(arrays, identity.Rows(t.groups))
 	}
 	for i := range t.numbers {
-		columns = append(columns, t.numbers[i].NewArray())
+		arrays = append(arrays, t.numbers[i].NewArray())
 		if len(t.texts) > 0 {
-			columns = append(columns, t.texts[i].NewArray())
+			arrays = append(arrays, t.texts[i].NewArray())
 		}
 	}
-	batch := array.NewRecordBatch(t.schema, columns, int64(len(t.groups)))
-	for _, column := range columns {
-		column.Release()
-	}
-	return batch
+	return columns.NewBatch(t.schema, arrays)
 }
 
 // appendValue appends a value to the column of numbers or of strings, and null to the other.
@@ -198,20 +148,4 @@ func (t *columnTable) appendValue(i int, column *timeseries.Column, row int) {
 	} else {
 		t.texts[i].AppendNull()
 	}
-}
-
-// rows returns the column's texts for rows of these groups.
-func (c *identityColumn) rows(groups []int32) arrow.Array {
-	indexes := array.NewInt32Builder(memory.DefaultAllocator)
-	indexes.Reserve(len(groups))
-	for _, g := range groups {
-		if i := c.byGroup[g]; i >= 0 {
-			indexes.UnsafeAppend(i)
-		} else {
-			indexes.UnsafeAppendBoolToBitmap(false)
-		}
-	}
-	values := indexes.NewArray()
-	defer values.Release()
-	return array.NewDictionaryArray(dictionaryType, values, c.texts)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/api/columns"
 	"github.com/livegraph/livegraph/api/livedata/value"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/fault"
@@ -35,8 +36,8 @@ func FuzzQueryParameters(f *testing.F) {
 	now := time.Date(2026, 11, 21, 7, 40, 8, 290_296_000, time.UTC)
 	f.Fuzz(func(t *testing.T, raw string) {
 		parameters := func() *request.Params { return request.Query(&http.Request{URL: &url.URL{RawQuery: raw}}) }
-		for _, accepted := range []string{formatJSON, formatCSV} {
-			q, err := readQuery(parameters(), accepted, now)
+		for _, accepted := range []string{"application/json", "text/csv"} {
+			q, err := readQuery(parameters(), http.Header{"Accept": {accepted}}, now)
 			if err != nil {
 				requireRefusal(t, err)
 			} else {
@@ -61,8 +62,8 @@ func requireBounded(t *testing.T, q *queryParams) {
 	require.GreaterOrEqual(t, q.span.FromUS, int64(0))
 	require.LessOrEqual(t, q.span.ToUS, int64(pointblock.MaxTimestampUS)+1)
 	most := request.MaxLimit
-	if q.format != formatJSON {
-		most = maxRowSeries
+	if q.format.Name != columns.JSON {
+		most = columns.MaxItems
 	}
 	require.True(t, q.limit >= 1 && q.limit <= most && q.offset >= 0)
 	require.True(t, q.points >= 1 && q.points <= maxPoints)

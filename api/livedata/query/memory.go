@@ -3,13 +3,14 @@ package query
 import (
 	"time"
 
+	"github.com/livegraph/livegraph/api/columns"
 	"github.com/livegraph/livegraph/internal/platform/budget"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // maxValues bounds the values of all concurrent answers in memory. A value occupies up to 50
 // bytes until its answer is sent: 440 MB in the worst case.
-const maxValues = 4 * (maxCells + maxRowSeries*valuesPerSeries)
+const maxValues = 4 * (maxCells + columns.MaxItems*valuesPerSeries)
 
 // valuesPerSeries is how many values a series of the page counts as, for its name and tags:
 // about a kilobyte.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"math"
+	"net/http"
 	"slices"
 	"time"
 
+	"github.com/livegraph/livegraph/api/columns"
 	"github.com/livegraph/livegraph/api/livedata/selector"
 	"github.com/livegraph/livegraph/api/livedata/value"
 	"github.com/livegraph/livegraph/api/request"
@@ -18,11 +20,7 @@ import (
 const (
 	defaultPoints = 10_000
 	maxPoints     = 1_000_000
-	// maxRowSeries is the maximum page size of CSV and NDJSON. It is high because they have
-	// no envelope: that there are more pages is only visible in a header, which users of a
-	// file or spreadsheet do not see.
-	maxRowSeries = 10_000
-	defaultRange = time.Hour
+	defaultRange  = time.Hour
 )
 
 // queryParams are the parameters of a query.
@@ -39,8 +37,7 @@ type queryParams struct {
 	descending bool
 	latest     bool
 	epoch      string // of timestamps; "": RFC 3339
-	format     string // of the answer
-	negotiated bool   // format is from the header Accept
+	format     columns.Format
 	limit      int
 	offset     int
 	points     int    // maximum number of points of the answer
@@ -52,11 +49,14 @@ type queryParams struct {
 	cursorScope any
 }
 
-// readQuery parses a query's parameters; all errors in parameters are Malformed. Without the
-// parameter format, the format is the accepted one.
-func readQuery(p *request.Params, accepted string, now time.Time) (*queryParams, error) {
+// readQuery parses a query's parameters; all errors in parameters are Malformed. The header of the request selects the
+// format if the parameters do not.
+func readQuery(p *request.Params, header http.Header, now time.Time) (*queryParams, error) {
 	q := &queryParams{filter: selector.Read(p), grouping: parseGrouping(p), latest: p.Bool("latest")}
-	q.readFormat(p, accepted)
+	q.format = columns.ReadFormat(
+		p, header, columns.JSON, columns.CSV, columns.NDJSON, columns.Arrow, columns.Parquet,
+	)
+	q.limit, q.offset = p.PageUpTo(q.format.MaxLimit())
 	q.points = p.Int("pointsLimit", defaultPoints, 1, maxPoints)
 	q.descending = p.OneOf("order", "asc", "asc", "desc") == "desc"
 	q.epoch = p.OneOf("epoch", "", "ms", "us", "ns")
@@ -73,22 +73,6 @@ func readQuery(p *request.Params, accepted string, now time.Time) (*queryParams,
 	}
 	return q, q.chooseInterval()
 }
-
-// readFormat parses the format, and the page, whose maximum size depends on it.
-func (q *queryParams) readFormat(p *request.Params, accepted string) {
-	q.format = p.OneOf("format", "", formatJSON, formatCSV, formatNDJSON, formatArrow, formatParquet)
-	if q.negotiated = q.format == ""; q.negotiated {
-		q.format = accepted
-	}
-	maxLimit := request.MaxLimit
-	if q.format != formatJSON {
-		maxLimit = maxRowSeries
-	}
-	q.limit, q.offset = p.PageUpTo(maxLimit)
-}
-
-// columnar reports whether the answer consists of columns, not of text.
-func (q *queryParams) columnar() bool { return q.format == formatArrow || q.format == formatParquet }
 
 func (q *queryParams) readFunctions(p *request.Params) {
 	allowed := timeseries.FunctionNames()
@@ -173,7 +157,7 @@ func (q *queryParams) checkCombination(p *request.Params) {
 		{!aggregated && q.grouping != nil, "groupBy", "needs aggregation"},
 		{!bucketed && q.fill.mode != fillNone, "fill", "needs interval"},
 		{aggregated && q.cursor != "", "cursor", "continues raw points only"},
-		{q.columnar() && q.epoch != "", "epoch", "is of text formats: arrow and parquet have typed timestamps"},
+		{q.format.IsColumns() && q.epoch != "", "epoch", "is of text formats: arrow and parquet have typed timestamps"},
 		{q.resolution.downsample && aggregated, "downsample", "is of raw points: it cannot be combined with aggregation"},
 		{q.resolution.downsample && q.latest, "downsample", "cannot be combined with latest"},
 		{q.resolution.downsample && q.cursor != "", "cursor", "cannot be combined with downsample"},

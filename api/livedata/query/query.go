@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/columns"
 	"github.com/livegraph/livegraph/api/deleted"
 	"github.com/livegraph/livegraph/api/livedata/value"
 	"github.com/livegraph/livegraph/api/reply"
@@ -48,13 +49,11 @@ type PointStore interface {
 // query responds with points: raw, latest or aggregated.
 func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
-	q, err := readQuery(request.Query(r), reply.Negotiate(r.Header, formatJSON, contentTypes), now)
+	q, err := readQuery(request.Query(r), r.Header, now)
 	if err != nil {
 		return err
 	}
-	if q.negotiated {
-		w.Header().Add("Vary", "Accept")
-	}
+	q.format.Vary(w.Header())
 	workspace := request.PrincipalOf(r.Context()).Workspace
 	dead, err := a.awaitCheckpoint(r.Context(), workspace, q.checkpoint)
 	if err != nil {
@@ -77,9 +76,9 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 		run.meta.Interval = value.FormatDuration(q.interval)
 	}
 	switch {
-	case q.columnar():
+	case q.format.IsColumns():
 		return run.writeColumns(w, r)
-	case q.format != formatJSON:
+	case q.format.Name != columns.JSON:
 		return run.writeRows(w, r)
 	}
 	return run.writeAnswer(w, r)
@@ -96,7 +95,7 @@ func (r *run) read(ctx context.Context) error {
 	if err := r.selectGroups(ctx); err != nil {
 		return explainTimeout(err, r.QueryTimeout)
 	}
-	if r.q.format != formatJSON && !r.q.columnar() {
+	if r.q.format.Name != columns.JSON && !r.q.format.IsColumns() {
 		format, err := r.newRowFormat()
 		if err != nil {
 			return err

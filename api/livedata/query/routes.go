@@ -1,6 +1,6 @@
 // Package query serves the routes that read points: queries, and the list of series. It parses
 // parameters, waits for a checkpoint, reads from the stores and writes the answer as JSON,
-// NDJSON or CSV. It bounds the concurrent queries in the stores and the memory of their answers.
+// NDJSON, CSV or columns. It bounds the concurrent queries in the stores and the memory of their answers.
 package query
 
 import (

@@ -10,26 +10,12 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/livegraph/livegraph/api/columns"
 	"github.com/livegraph/livegraph/api/livedata/value"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
-
-// Formats of a query's answer. All but JSON have one row for each point, in chronological order
-// over all series, and no envelope.
-const (
-	formatJSON    = "json"
-	formatCSV     = "csv"
-	formatNDJSON  = "ndjson"
-	formatArrow   = "arrow"
-	formatParquet = "parquet"
-)
-
-var contentTypes = map[string]string{
-	formatJSON: "application/json", formatCSV: "text/csv", formatNDJSON: "application/x-ndjson",
-	formatArrow: "application/vnd.apache.arrow.stream", formatParquet: "application/vnd.apache.parquet",
-}
 
 const (
 	// maxTagColumns bounds the columns of a CSV answer.
@@ -43,14 +29,14 @@ const (
 // writeRows responds with one row for each point. The link to the next page is in the header
 // Link, because there is no envelope.
 func (r *run) writeRows(w http.ResponseWriter, request *http.Request) error {
-	format, columns := r.format, r.q.columns()[1:]
+	format, names := r.format, r.q.columns()[1:]
 	r.writeRowsHeader(w, request)
-	out := format.header(make([]byte, 0, rowsBuffer+rowsBuffer/4), columns)
+	out := format.header(make([]byte, 0, rowsBuffer+rowsBuffer/4), names)
 	for merged := newMerge(r.points, r.q.descending); merged.next(); {
 		points := r.points[merged.group]
 		out = format.row(out, points.TS[merged.row], r.q.epoch, r.identities.at(merged.group))
 		for i, column := range points.Columns {
-			out = format.cell(out, columns[i], column, merged.row)
+			out = format.cell(out, names[i], column, merged.row)
 		}
 		if out = format.end(out); len(out) >= rowsBuffer {
 			if _, err := w.Write(out); err != nil {
@@ -65,24 +51,15 @@ func (r *run) writeRows(w http.ResponseWriter, request *http.Request) error {
 
 // writeRowsHeader writes the header of an answer without an envelope.
 func (r *run) writeRowsHeader(w http.ResponseWriter, request *http.Request) {
-	h := w.Header()
-	contentType := contentTypes[r.q.format]
-	if !r.q.columnar() {
-		contentType += "; charset=utf-8"
-	}
-	h.Set("Content-Type", contentType)
-	if next := r.nextPage(request.URL); next != "" {
-		h.Set("Link", "<"+next+`>; rel="next"`)
-	}
 	if r.meta.Interval != "" {
-		h.Set("X-Livegraph-Interval", r.meta.Interval)
+		w.Header().Set("X-Livegraph-Interval", r.meta.Interval)
 	}
-	w.WriteHeader(http.StatusOK)
+	r.q.format.WriteHeader(w, r.nextPage(request.URL))
 }
 
 // newRowFormat returns how the rows of the answer are written.
 func (r *run) newRowFormat() (rowFormat, error) {
-	if r.q.format == formatNDJSON {
+	if r.q.format.Name == columns.NDJSON {
 		return ndjsonFormat{clock: &value.Clock{}}, nil
 	}
 	tags, err := tagColumns(r.groups)
@@ -105,7 +82,7 @@ func (r *run) nextPage(current *url.URL) string {
 
 // rowFormat writes rows: row, then cell for each column, then end.
 type rowFormat interface {
-	header(dst []byte, columns []string) []byte
+	header(dst []byte, names []string) []byte
 	identity(dst []byte, g *group) []byte // the columns that all rows of a group share
 	row(dst []byte, us int64, epoch string, identity []byte) []byte
 	cell(dst []byte, name string, column timeseries.Column, i int) []byte
@@ -152,14 +129,19 @@ func (ndjsonFormat) identity(dst []byte, g *group) []byte {
 	dst = appendMember(dst, `,"metric":`, g.metric)
 	dst = appendMember(dst, `,"kind":`, &kind)
 	dst = appendMember(dst, `,"unit":`, g.unit)
-	dst = append(dst, `,"tags":{`...)
-	for i, key := range slices.Sorted(maps.Keys(g.tags)) {
+	return appendTags(append(dst, `,"tags":`...), g.tags)
+}
+
+// appendTags appends tags as an object with sorted keys.
+func appendTags(dst []byte, tags map[string]string) []byte {
+	dst = append(dst, '{')
+	for i, key := range slices.Sorted(maps.Keys(tags)) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst, _ = jsontext.AppendQuote(dst, key)
+		dst, _ = jsontext.AppendQuote(dst, key) // stored strings are valid UTF-8
 		dst = append(dst, ':')
-		dst, _ = jsontext.AppendQuote(dst, g.tags[key])
+		dst, _ = jsontext.AppendQuote(dst, tags[key])
 	}
 	return append(dst, '}')
 }
@@ -209,12 +191,12 @@ func tagColumns(groups []*group) ([]string, error) {
 	return slices.Sorted(maps.Keys(tags)), nil
 }
 
-func (f csvFormat) header(dst []byte, columns []string) []byte {
+func (f csvFormat) header(dst []byte, names []string) []byte {
 	dst = append(dst, "timestamp,sourceId,sourceName,metric,kind,unit"...)
 	for _, tag := range f.tags {
 		dst = reply.AppendCSVText(append(dst, ','), "tag."+tag)
 	}
-	for _, name := range columns {
+	for _, name := range names {
 		dst = append(append(dst, ','), name...)
 	}
 	return append(dst, '\n')

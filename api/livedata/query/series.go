@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/columns"
 	"github.com/livegraph/livegraph/api/deleted"
 	"github.com/livegraph/livegraph/api/livedata/selector"
 	"github.com/livegraph/livegraph/api/livedata/value"
@@ -33,16 +34,32 @@ type seriesAnswer struct {
 	Count      int64             `json:"count"`
 }
 
+// seriesColumns are the columns of a list of series. Those that points have too have the same types.
+var seriesColumns = columns.List[seriesAnswer]{
+	columns.Text("id", func(s *seriesAnswer) string { return s.ID }),
+	columns.Names("sourceId", func(s *seriesAnswer) string { return s.SourceID.String() }),
+	columns.Names("sourceName", func(s *seriesAnswer) string { return s.SourceName }),
+	columns.Names("metric", func(s *seriesAnswer) string { return s.Metric }),
+	columns.Names("kind", func(s *seriesAnswer) string { return s.Kind }),
+	columns.OptionalNames("unit", func(s *seriesAnswer) *string { return s.Unit }),
+	columns.Text("tags", func(s *seriesAnswer) string { return string(appendTags(nil, s.Tags)) }),
+	columns.OptionalTime("firstSeen", func(s *seriesAnswer) *time.Time { return s.FirstSeen }),
+	columns.OptionalTime("lastSeen", func(s *seriesAnswer) *time.Time { return s.LastSeen }),
+	columns.Int("count", func(s *seriesAnswer) int64 { return s.Count }),
+}
+
 // listSeries lists series, sorted by source, metric and id, with their statistics.
 func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	filter := selector.Read(p)
+	format := columns.ReadFormat(p, r.Header, columns.JSON, columns.Arrow, columns.Parquet)
 	var page registry.SeriesPage
 	var cursor string
-	page.Limit, page.Offset, cursor = p.Paging()
+	page.Limit, page.Offset, cursor = p.PagingUpTo(format.MaxLimit())
 	if err := p.Err(); err != nil {
 		return err
 	}
+	format.Vary(w.Header())
 	workspace := request.PrincipalOf(r.Context()).Workspace
 	scope := token.ScopeOf("series", workspace, filter)
 	if cursor != "" {
@@ -50,6 +67,13 @@ func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 		if err := a.sealer.ReadCursor(cursor, scope, page.After); err != nil {
 			return err
 		}
+	}
+	if format.IsColumns() {
+		values, err := a.reserve(int64(page.Limit) * valuesPerSeries)
+		if err != nil {
+			return err
+		}
+		defer values.Release()
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
 	defer cancel()
@@ -68,6 +92,10 @@ func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		meta.NextCursor = &next
+	}
+	if format.IsColumns() {
+		seriesColumns.Write(w, format, answers, reply.NextPage(r.URL, meta.NextCursor))
+		return nil
 	}
 	reply.List(w, r, answers, meta)
 	return nil

@@ -160,6 +160,9 @@ export interface paths {
         /**
          * List nodes
          * @description Scope `read:nodes`. Filters combine with AND. The total is exact for every filter.
+         *
+         *     The columns of `arrow` and `parquet` are `id`, `name`, `entityType`, `description`, `properties`, `createdAt`,
+         *     `updatedAt` and `version`. A page of columns also ends at about 8 MB of text.
          */
         get: operations["listNodes"];
         put?: never;
@@ -261,6 +264,9 @@ export interface paths {
         /**
          * List edges
          * @description Scope `read:edges`. Filters combine with AND. The total is exact for every filter.
+         *
+         *     The columns of `arrow` and `parquet` are `id`, `sourceId`, `targetId`, `relationType`, `properties`,
+         *     `createdAt`, `updatedAt` and `version`. A page of columns also ends at about 8 MB of text.
          */
         get: operations["listEdges"];
         put?: never;
@@ -1102,6 +1108,9 @@ export interface paths {
          *     oldest and newest point and the number of their points. A series exists from the moment its first point is
          *     accepted. The count is exact over all time. A page whose series have billions of points can take too long (504);
          *     request a smaller page.
+         *
+         *     The columns of `arrow` and `parquet` are `id`, `sourceId`, `sourceName`, `metric`, `kind`, `unit`, `tags`,
+         *     `firstSeen`, `lastSeen` and `count`.
          */
         get: operations["listSeries"];
         put?: never;
@@ -1467,8 +1476,11 @@ export interface paths {
          *     key differ in more than 32 ways in that time, the others are grouped by workspace and status only (`method` is
          *     empty, `route` is `none`, `ip` is null).
          *
-         *     `meta.total` counts up to 10,000, and `meta.truncated` is true if there are more. A CSV response (`format`, or
-         *     `Accept`) contains up to 10,000 requests; the header `Link` contains the URL of the next page.
+         *     `meta.total` counts up to 10,000, and `meta.truncated` is true if there are more. A response in another format
+         *     than JSON has no `meta`. It contains 10,000 requests, unless `limit` is lower; the header `Link` contains the
+         *     URL of the next page. The columns of `arrow` and `parquet` are those of CSV, in the same order, with types:
+         *     times in microseconds, UTC, integers with 64 bits, `durationMs` as a floating-point number; `method`, `route`
+         *     and `until` have a dictionary. `status` is null where CSV has 0.
          */
         get: operations["listAudit"];
         put?: never;
@@ -3864,6 +3876,20 @@ export interface components {
         Prefer: string;
         /** @description Items per page. A value over 100 is clamped to 100. */
         Limit: number;
+        /**
+         * @description Items per page. A value over 100 is clamped to 100. In the formats other than `json`, which have no envelope
+         *     that contains the applied value, a value over 10,000 is clamped to 10,000.
+         */
+        ListLimit: number;
+        /**
+         * @description The format of the response. Without it, the `Accept` header selects the format; the default is JSON. `arrow` is
+         *     a stream of record batches of Apache Arrow that are not compressed, and `parquet` a file that is (zstd). Both
+         *     have one row per item, in the order of the list, with the fields of JSON as columns: ids and texts as strings,
+         *     times in microseconds, UTC, integers with 64 bits, and objects (`tags`, `properties`) as JSON in a string. A
+         *     column may contain null if the field may be null. Columns of names that repeat have a dictionary. There is no
+         *     envelope: the header `Link` contains the URL of the next page, if there is one. Errors are always JSON.
+         */
+        ListFormat: "json" | "arrow" | "parquet";
         /** @description Items to skip. */
         Offset: number;
         /** @description `meta.nextCursor` of the previous page, instead of `offset`. */
@@ -4187,8 +4213,20 @@ export interface operations {
     listNodes: {
         parameters: {
             query?: {
-                /** @description Items per page. A value over 100 is clamped to 100. */
-                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description The format of the response. Without it, the `Accept` header selects the format; the default is JSON. `arrow` is
+                 *     a stream of record batches of Apache Arrow that are not compressed, and `parquet` a file that is (zstd). Both
+                 *     have one row per item, in the order of the list, with the fields of JSON as columns: ids and texts as strings,
+                 *     times in microseconds, UTC, integers with 64 bits, and objects (`tags`, `properties`) as JSON in a string. A
+                 *     column may contain null if the field may be null. Columns of names that repeat have a dictionary. There is no
+                 *     envelope: the header `Link` contains the URL of the next page, if there is one. Errors are always JSON.
+                 */
+                format?: components["parameters"]["ListFormat"];
+                /**
+                 * @description Items per page. A value over 100 is clamped to 100. In the formats other than `json`, which have no envelope
+                 *     that contains the applied value, a value over 10,000 is clamped to 10,000.
+                 */
+                limit?: components["parameters"]["ListLimit"];
                 /** @description Items to skip. */
                 offset?: components["parameters"]["Offset"];
                 /** @description `meta.nextCursor` of the previous page, instead of `offset`. */
@@ -4257,10 +4295,13 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["Reset"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["NodeList"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
                 };
             };
             400: components["responses"]["Malformed"];
@@ -4447,8 +4488,20 @@ export interface operations {
     listEdges: {
         parameters: {
             query?: {
-                /** @description Items per page. A value over 100 is clamped to 100. */
-                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description The format of the response. Without it, the `Accept` header selects the format; the default is JSON. `arrow` is
+                 *     a stream of record batches of Apache Arrow that are not compressed, and `parquet` a file that is (zstd). Both
+                 *     have one row per item, in the order of the list, with the fields of JSON as columns: ids and texts as strings,
+                 *     times in microseconds, UTC, integers with 64 bits, and objects (`tags`, `properties`) as JSON in a string. A
+                 *     column may contain null if the field may be null. Columns of names that repeat have a dictionary. There is no
+                 *     envelope: the header `Link` contains the URL of the next page, if there is one. Errors are always JSON.
+                 */
+                format?: components["parameters"]["ListFormat"];
+                /**
+                 * @description Items per page. A value over 100 is clamped to 100. In the formats other than `json`, which have no envelope
+                 *     that contains the applied value, a value over 10,000 is clamped to 10,000.
+                 */
+                limit?: components["parameters"]["ListLimit"];
                 /** @description Items to skip. */
                 offset?: components["parameters"]["Offset"];
                 /** @description `meta.nextCursor` of the previous page, instead of `offset`. */
@@ -4523,10 +4576,13 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["Reset"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["EdgeList"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
                 };
             };
             400: components["responses"]["Malformed"];
@@ -7040,8 +7096,20 @@ export interface operations {
     listSeries: {
         parameters: {
             query?: {
-                /** @description Items per page. A value over 100 is clamped to 100. */
-                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description The format of the response. Without it, the `Accept` header selects the format; the default is JSON. `arrow` is
+                 *     a stream of record batches of Apache Arrow that are not compressed, and `parquet` a file that is (zstd). Both
+                 *     have one row per item, in the order of the list, with the fields of JSON as columns: ids and texts as strings,
+                 *     times in microseconds, UTC, integers with 64 bits, and objects (`tags`, `properties`) as JSON in a string. A
+                 *     column may contain null if the field may be null. Columns of names that repeat have a dictionary. There is no
+                 *     envelope: the header `Link` contains the URL of the next page, if there is one. Errors are always JSON.
+                 */
+                format?: components["parameters"]["ListFormat"];
+                /**
+                 * @description Items per page. A value over 100 is clamped to 100. In the formats other than `json`, which have no envelope
+                 *     that contains the applied value, a value over 10,000 is clamped to 10,000.
+                 */
+                limit?: components["parameters"]["ListLimit"];
                 /** @description Items to skip. */
                 offset?: components["parameters"]["Offset"];
                 /** @description `meta.nextCursor` of the previous page, instead of `offset`. */
@@ -7079,10 +7147,13 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["Reset"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["SeriesList"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
                 };
             };
             400: components["responses"]["Malformed"];
@@ -8038,7 +8109,7 @@ export interface operations {
                 /** @description Before this time. */
                 to?: string;
                 /** @description Default: the format that `Accept` requests, otherwise JSON. */
-                format?: "json" | "csv";
+                format?: "json" | "csv" | "arrow" | "parquet";
                 /** @description Items per page. A value over 100 is clamped to 100. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Items to skip. */
@@ -8070,6 +8141,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UseList"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
                     /**
                      * @example timestamp,requestId,keyId,workspaceId,method,route,status,ip,userAgent,durationMs,until,bytesIn,bytesOut,requests
                      *     2026-11-21T07:40:08.290296Z,req_01JD6Z3X8Q4T9V2B7N5M1K0HFC,01994d8a-0000-7000-8000-000000000001,01994d8a-0000-7000-8000-000000000002,GET,/api/queries/nodes,200,203.0.113.7,curl/8.14,3.2,firstByte,0,812,1

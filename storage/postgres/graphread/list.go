@@ -52,6 +52,7 @@ type List[T any] struct {
 	Items []T
 	Total int64     // number of all that pass the filter
 	Next  *Position // of the last item, if more follow; otherwise nil
+	Bytes int       // approximate size of the items, for a page with MaxBytes
 }
 
 // resource has the differences between reading nodes and reading edges.
@@ -61,6 +62,7 @@ type resource[T any] struct {
 	kind           graph.Kind
 	scan           func(pgx.CollectableRow) (T, error)
 	position       func(*T) Position
+	size           func(*T) int // approximate size in bytes
 }
 
 var nodes = resource[graph.Node]{
@@ -71,6 +73,13 @@ var nodes = resource[graph.Node]{
 			Version: n.Version,
 		}
 	},
+	size: func(n *graph.Node) int {
+		size := itemBytes + len(n.Name) + propertiesSize(n.Properties)
+		if n.Description != nil {
+			size += len(*n.Description)
+		}
+		return size
+	},
 }
 
 var edges = resource[graph.Edge]{
@@ -80,6 +89,7 @@ var edges = resource[graph.Edge]{
 			ID: e.ID, Type: e.RelationType, CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt, Version: e.Version,
 		}
 	},
+	size: func(e *graph.Edge) int { return itemBytes + len(e.RelationType) + propertiesSize(e.Properties) },
 }
 
 // Nodes returns a page of the workspace's live nodes that pass the filter.
@@ -112,10 +122,9 @@ func listGraph[T any](
 		if err != nil {
 			return err
 		}
-		more := len(ids) > page.Limit
 		list.Total = total
-		list.Items, err = fetch(ctx, tx, res, workspace, ids[:min(len(ids), page.Limit)])
-		if err == nil && more {
+		list.Items, list.Bytes, err = fetchPage(ctx, tx, res, workspace, ids[:min(len(ids), page.Limit)], page.MaxBytes)
+		if err == nil && len(list.Items) < len(ids) {
 			last := res.position(&list.Items[len(list.Items)-1])
 			list.Next = by.position(&last)
 			list.Next.Bound, err = l.nextBound(ctx, by, page.After)
@@ -126,6 +135,45 @@ func listGraph[T any](
 		return List[T]{}, postgres.Classify(fmt.Errorf("listing %s: %w", res.table, err))
 	}
 	return list, nil
+}
+
+// FetchItems is the number of items that are read at a time if the size of a page is bounded.
+const FetchItems = 50
+
+const (
+	// itemBytes and propertyBytes are the sizes of an item and a property without their texts.
+	itemBytes, propertyBytes = 200, 64
+)
+
+func propertiesSize(properties graph.Properties) int {
+	size := 0
+	for name, value := range properties {
+		size += propertyBytes + len(name) + len(value)
+	}
+	return size
+}
+
+// fetchPage reads the resources with the ids, in their order, until they are maxBytes large. maxBytes 0: it reads all.
+func fetchPage[T any](
+	ctx context.Context, tx pgx.Tx, res resource[T], workspace uuid.UUID, ids []uuid.UUID, maxBytes int,
+) (items []T, size int, err error) {
+	if maxBytes == 0 {
+		items, err = fetch(ctx, tx, res, workspace, ids)
+		return items, 0, err
+	}
+	for chunk := range slices.Chunk(ids, FetchItems) {
+		found, err := fetch(ctx, tx, res, workspace, chunk)
+		if err != nil {
+			return nil, 0, err
+		}
+		for i := range found {
+			size += res.size(&found[i])
+		}
+		if items = append(items, found...); size >= maxBytes {
+			break
+		}
+	}
+	return items, size, nil
 }
 
 // fetch reads the resources with the ids, in their order. All of them exist, because the ids were

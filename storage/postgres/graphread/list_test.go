@@ -33,6 +33,9 @@ func TestListsOfNodesAreThoseOfAPlainModel(t *testing.T) {
 		db.SetListLimits(b[0], b[1], b[2])
 		filter, passes := someNodeFilter(r, all)
 		page := graphread.Page{Order: someOrder(r, graphread.NodeSortFields()), Limit: 1 + r.IntN(20)}
+		if round%3 == 0 { // pages that end at their size, after one or two reads
+			page.Limit, page.MaxBytes = 1+r.IntN(200), 1+r.IntN(20_000)
+		}
 		var want []graph.Node
 		for _, n := range all {
 			if !n.Deleted && passes(&n) {
@@ -52,6 +55,10 @@ func TestListsOfNodesAreThoseOfAPlainModel(t *testing.T) {
 		for walk := page; ; {
 			got := read(walk)
 			walked = append(walked, got.Items...)
+			if page.MaxBytes > 0 {
+				require.LessOrEqual(t, len(got.Items), graphread.FetchItems+page.MaxBytes/200)
+				require.GreaterOrEqual(t, got.Bytes, 200*len(got.Items))
+			}
 			require.LessOrEqual(t, len(walked), len(want), "a walk ends")
 			require.Equal(t, len(walked) < len(want), got.Next != nil)
 			if walk.After = got.Next; got.Next == nil {
@@ -59,7 +66,7 @@ func TestListsOfNodesAreThoseOfAPlainModel(t *testing.T) {
 			}
 		}
 		require.Equal(t, want, walked, "%+v %+v %+v", filter, page.Order, b)
-		page.Offset = r.IntN(len(want) + 3)
+		page.Offset, page.MaxBytes = r.IntN(len(want)+3), 0
 		end := min(page.Offset+page.Limit, len(want))
 		require.Equal(t, slices.Concat(want[min(page.Offset, end):end]), read(page).Items, "%+v %+v %+v", filter, page, b)
 	}

@@ -24,6 +24,9 @@ type Page struct {
 	Limit  int
 	Offset int
 	After  *Position // instead of Offset
+	// MaxBytes ends a page early: no more items are read when those that were read are this large. 0: no maximum. The
+	// page may exceed it by FetchItems items.
+	MaxBytes int
 }
 
 // Position is the position of a node or an edge in an order. It has the fields of the order, and

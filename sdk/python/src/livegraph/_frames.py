@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ._request import Query, Request
 from .types import IngestAnswerData, PointSeries, Rejection
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 ARROW = "application/vnd.apache.arrow.stream"
 MAX_VALUES = 50_000
 """The number of values in a request."""
+MAX_ITEMS = 10_000
+"""The number of items on a page of columns."""
 
 
 @dataclass
@@ -37,6 +40,11 @@ class FrameReceipt:
         self.rejected += answer["rejected"]
         self.errors += answer["errors"]
         self.checkpoints.append(answer["checkpoint"])
+
+
+def arrow_request(path: str, query: Query) -> Request[bytes]:
+    """Returns a request for a list as a stream of Apache Arrow."""
+    return Request("GET", path, query=query, headers={"Accept": ARROW})
 
 
 def parse_arrow(pages: Sequence[bytes]) -> "pa.Table":

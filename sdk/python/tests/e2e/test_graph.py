@@ -1,6 +1,7 @@
 """The graph, documents, search and PromQL."""
 
 import asyncio
+import json
 import time
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -66,6 +67,13 @@ def test_lists_are_read_page_by_page(client: Client) -> None:
     assert len({node["id"] for node in found}) == 230
     page = client.nodes.list(property={"site": site}, limit=100, offset=200)
     assert (len(page), page.total, page.has_more) == (30, 230, False)
+    table = client.nodes.list_arrow(property={"site": site}, sort="-name")
+    assert table.column("id").to_pylist() == [node["id"] for node in found]
+    assert [json.loads(text) for text in table.column("properties").to_pylist()] == [{"site": site}] * 230
+    ends = {node["id"] for node in found[:2]}
+    edge = client.edges.create(found[0]["id"], found[1]["id"], "feeds")
+    [row] = client.edges.list_arrow(node_id=list(ends)).to_pylist()
+    assert (row["id"], row["relationType"], row["properties"]) == (edge["id"], "feeds", "{}")
 
 
 def test_a_batch_that_is_not_atomic_has_the_error_of_each_command(client: Client) -> None:

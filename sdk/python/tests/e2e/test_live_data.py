@@ -189,3 +189,7 @@ async def test_the_async_client_reads_frames(async_client: AsyncClient) -> None:
     await async_client.wait_visible(answer["checkpoint"])
     table = await async_client.query_arrow(source=source)
     assert table.column("value.text").to_pylist() == ["open"]
+    series = await async_client.points.series_arrow(source=source)
+    assert series.select(["metric", "kind", "tags", "count"]).to_pylist() == [
+        {"metric": "m", "kind": "string", "tags": "{}", "count": 1}
+    ]

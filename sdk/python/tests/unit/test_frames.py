@@ -74,3 +74,29 @@ def test_pages_of_a_frame_become_one_frame() -> None:
     assert server.requests[0].headers["Accept"] == "application/vnd.apache.arrow.stream"
     assert server.requests[0].url.params["pointsLimit"] == "1000000"
     assert str(server.requests[1].url) == "http://server/prefix/api/live-data/query?cursor=x&format=arrow"
+
+
+@pytest.mark.parametrize(("path", "selected"), [
+    ("/api/queries/nodes", "name"), ("/api/queries/edges", "relationType"), ("/api/live-data/series", "metric"),
+])  # fmt: skip
+def test_lists_become_tables(path: str, selected: str) -> None:
+    first = stream({"id": ["1"], "properties": ["{}"], "entityType": pa.array(["object"]).dictionary_encode()})
+    second = stream({"id": ["2"], "properties": ['{"a":1}'], "entityType": pa.array(["actor"]).dictionary_encode()})
+    server = Server(
+        httpx.Response(200, content=first, headers={"Link": f'<{path}?limit=10000&cursor=x>; rel="next"'}),
+        httpx.Response(200, content=second),
+    )
+    livegraph = client(server)
+    if selected == "name":
+        table = livegraph.nodes.list_arrow(name="x")
+    elif selected == "relationType":
+        table = livegraph.edges.list_arrow(relation_type="x")
+    else:
+        table = livegraph.points.series_arrow(metric="x")
+    assert table.column("id").to_pylist() == ["1", "2"]
+    assert table.to_pandas()["entityType"].tolist() == ["object", "actor"]
+    assert [request.url.path for request in server.requests] == ["/prefix" + path] * 2
+    assert server.requests[0].url.params["limit"] == "10000"
+    assert server.requests[0].url.params[selected] == "x"
+    assert dict(server.requests[1].url.params) == {"limit": "10000", "cursor": "x"}
+    assert {request.headers["Accept"] for request in server.requests} == {"application/vnd.apache.arrow.stream"}

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 import httpx
 
-from .._request import Bearer, Request, compressed
+from .._request import Bearer, Request, compressed, following
 from .._response import Page, check, next_page, parse_data, parse_page
 from .._retry import Attempts, Retry
 from .._version import USER_AGENT
@@ -48,13 +48,23 @@ class AsyncTransport:
     async def pages(self, request: Request[T]) -> AsyncIterator[T]:
         """Iterates over the items of all pages."""
         offset = int(dict(request.query).get("offset", "0"))
-        following: Request[T] | None = request
-        while following is not None:
-            page = await self.page(following)
+        current: Request[T] | None = request
+        while current is not None:
+            page = await self.page(current)
             for item in page:
                 yield item
             offset += len(page.items)
-            following = next_page(request, page, offset)
+            current = next_page(request, page, offset)
+
+    async def contents(self, request: Request[bytes]) -> list[bytes]:
+        """Returns the bodies of all pages of a list without an envelope."""
+        bodies: list[bytes] = []
+        page: Request[bytes] | None = request
+        while page is not None:
+            response = await self.send(page)
+            bodies.append(response.content)
+            page = following(request, response.headers.get("Link", ""))
+        return bodies
 
     async def send(self, request: Request[Any], total: float | None = None) -> httpx.Response:
         """Returns the response to a request, which is sent again after transient errors.

@@ -12,7 +12,7 @@ import httpx
 
 from .. import _frames
 from .._buffer import Limits
-from .._request import Bearer, Request, following, query
+from .._request import Bearer, Request, query
 from .._retry import Retry
 from .._sync_writer import Writer
 from ..errors import WriteError
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 NO_SOURCE = "00000000-0000-0000-0000-000000000000"
 """The id of a source that does not exist. A query of it returns nothing, quickly."""
-FRAME_SERIES = 10_000
 FRAME_POINTS = 1_000_000
 
 
@@ -171,17 +170,11 @@ class Client:
         Raises:
             ValidationError: The points of several series are more than ``points_limit``, 1,000,000 by default.
         """
-        parameters = points_query(selector, limit=FRAME_SERIES)
-        request = Request[bytes]("GET", QUERY, query=parameters, headers={"Accept": _frames.ARROW})
+        parameters = points_query(selector, limit=_frames.MAX_ITEMS)
+        request = _frames.arrow_request(QUERY, parameters)
         if "points_limit" not in selector:
             request = request.with_query(points_limit=FRAME_POINTS)
-        pages: list[bytes] = []
-        page: Request[bytes] | None = request
-        while page is not None:
-            response = self._transport.send(page)
-            pages.append(response.content)
-            page = following(request, response.headers.get("Link", ""))
-        return _frames.parse_arrow(pages)
+        return _frames.parse_arrow(self._transport.contents(request))
 
     def query_frame(self, **selector: Unpack[FrameQuery]) -> "pd.DataFrame":
         """Returns points as a data frame of pandas. See ``query_arrow``. Texts that repeat are categories."""

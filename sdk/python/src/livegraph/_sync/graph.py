@@ -4,8 +4,9 @@ Generated from _async by tools/generate.py. Do not edit.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from .. import _frames
 from .. import commands as build
 from .._request import COMMAND_HEADERS, Id, Request, encode, idempotency, part, query, selection
 from .._response import Page
@@ -25,6 +26,9 @@ from ..types import (
 )
 from .streams import EventStream
 from .transport import Transport
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Commands:
@@ -133,6 +137,15 @@ class Nodes:
         fields = selection(filters, limit=100)
         return self._transport.pages(Request[Node]("GET", "/api/queries/nodes", query=fields))
 
+    def list_arrow(self, **filters: Unpack[NodeFilter]) -> "pa.Table":
+        """Returns all nodes that match all filters as a table of Apache Arrow, in requests of up to 10,000 nodes.
+
+        The columns have the names of the fields, and ``properties`` has texts of JSON. Requires ``livegraph[pandas]``.
+        """
+        fields = selection(filters, limit=_frames.MAX_ITEMS)
+        request = _frames.arrow_request("/api/queries/nodes", fields)
+        return _frames.parse_arrow(self._transport.contents(request))
+
     def neighbors(
         self,
         id: Id,
@@ -216,6 +229,15 @@ class Edges:
         """Iterates over all edges that match all filters, page by page."""
         fields = selection(filters, limit=100)
         return self._transport.pages(Request[Edge]("GET", "/api/queries/edges", query=fields))
+
+    def list_arrow(self, **filters: Unpack[EdgeFilter]) -> "pa.Table":
+        """Returns all edges that match all filters as a table of Apache Arrow, in requests of up to 10,000 edges.
+
+        The columns have the names of the fields, and ``properties`` has texts of JSON. Requires ``livegraph[pandas]``.
+        """
+        fields = selection(filters, limit=_frames.MAX_ITEMS)
+        request = _frames.arrow_request("/api/queries/edges", fields)
+        return _frames.parse_arrow(self._transport.contents(request))
 
 
 class Changes:

@@ -4,8 +4,9 @@ Generated from _async by tools/generate.py. Do not edit.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from .. import _frames
 from .._request import JSON, Filter, Id, Query, Request, Time, encode, fields, idempotency, part, query, selection
 from .._response import Page
 from ..errors import ConflictError, NotFoundError
@@ -24,8 +25,12 @@ from ..types import (
 from .streams import EventStream
 from .transport import Transport
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 SOURCES = "/api/live-data/sources"
 QUERY = "/api/live-data/query"
+SERIES = "/api/live-data/series"
 
 
 class Sources:
@@ -273,7 +278,15 @@ class Points:
     def series(self, **selector: Unpack[SeriesSelector]) -> Iterator[Series]:
         """Iterates over the series with the number of their points and the times of the oldest and the newest."""
         paging = selection(selector, limit=100)
-        return self._transport.pages(Request[Series]("GET", "/api/live-data/series", query=paging))
+        return self._transport.pages(Request[Series]("GET", SERIES, query=paging))
+
+    def series_arrow(self, **selector: Unpack[SeriesSelector]) -> "pa.Table":
+        """Returns the series as a table of Apache Arrow, in requests of up to 10,000 series.
+
+        The columns have the names of the fields, and ``tags`` has texts of JSON. Requires ``livegraph[pandas]``.
+        """
+        request = _frames.arrow_request(SERIES, selection(selector, limit=_frames.MAX_ITEMS))
+        return _frames.parse_arrow(self._transport.contents(request))
 
     def stream(self, *, after: str | None = None, **selector: Unpack[SeriesSelector]) -> EventStream:
         """Returns a stream of the points that arrive from now on, or after the event with this id.
