@@ -199,3 +199,7 @@ class HybridOptions(SearchOptions, GraphSearchOptions, total=False):
 
 class AnswerOptions(QueryOptions, GraphSearchOptions, total=False):
     """Options of an answer."""
+
+    mode: Literal["extract", "generate"]
+    """``extract`` quotes sentences and is the default. With ``generate`` a chat model writes the answer from them, if the
+    server has one."""
