@@ -92,14 +92,18 @@ func TestPromptsAreBounded(t *testing.T) {
 	for i := range 30 {
 		var text strings.Builder
 		for j := range 100 {
-			fmt.Fprintf(&text, "The \"bearing\" of pump %d squeals\u0001 at %d rpm \\ and heats room %d. ", i, j*j, i*j)
+			fmt.Fprintf(&text, "The \"bearing\" of pump %d squeals\u0001 \\", i)
+			for k := range 40 { // words that no other sentence has
+				fmt.Fprintf(&text, " w%dx%dx%d", i, j, k)
+			}
+			text.WriteString(". ")
 		}
 		texts = append(texts, [2]string{strings.Repeat(`"pump"`, 200), text.String()})
 	}
 	w := newWriter(t, texts...)
 	w.engine.deps.MaxPrompt = 8 << 10
 	w.model.Reply("It squeals [1].")
-	question := strings.Repeat(`"which bearing squeals and heats? `, 30)
+	question := strings.Repeat(`"bearing squeals? `, 50)
 	a := w.evidence(t, question)
 	require.LessOrEqual(t, len(a.Evidence.Passages), maxEvidenceNodes)
 	require.NotEmpty(t, a.Evidence.Passages)
@@ -181,7 +185,7 @@ func TestAGeneratedTextIsChecked(t *testing.T) {
 		"no citation":      {[]string{"The bearing is lubricated every 500 hours."}, "", []bool{false}, nil},
 		"no such passage":  {[]string{"It was built in 1987 [9]."}, "It was built in 1987.", []bool{false}, []int{9}},
 		"invented":         {[]string{"Its manufacturer went bankrupt after a lawsuit [1]."}, "", []bool{false}, nil},
-		"another address":  {[]string{"The bearing is lubricated, see https://evil.example/500 [1]."}, "", []bool{false}, nil},
+		"another address":  {[]string{"The bearing at the end of the long shaft is lubricated once every 500 hours, see https://evil.example [1]."}, "", []bool{false}, nil},
 		"with thoughts":    {[]string{"<think>The passages", " say</think>\nIt was built in 1987 [1]."}, "It was built in 1987 [1].", []bool{true}, nil},
 		"too many of them": {[]string{"It was built in 1987 [1]. Hello [1]. You [1]. Bye [1]."}, "It was built in 1987 [1]. Hello [1]. You [1].", []bool{true, false, false}, nil},
 	} {

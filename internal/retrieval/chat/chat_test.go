@@ -317,6 +317,23 @@ func TestTimeAndSilenceAreBounded(t *testing.T) {
 	requireGone(t, gone)
 }
 
+func TestALongTextIsNotSilence(t *testing.T) {
+	t.Parallel()
+	s := chatmodel.Start(t)
+	s.Handle(func(w http.ResponseWriter, _ *http.Request, _ *chatmodel.Request) {
+		for range 6 {
+			chatmodel.Part(w, "x")
+			time.Sleep(400 * time.Millisecond)
+		}
+		chatmodel.Write(w, "stop")
+	})
+	o := options(s)
+	o.IdleTimeout, o.Timeout = 2*time.Second, time.Minute
+	done, _, err := complete(t, client(t, o))
+	require.NoError(t, err)
+	require.Equal(t, "xxxxxx", done.Text)
+}
+
 func TestAModelThatDoesNotAnswerIsNotAskedEachTime(t *testing.T) {
 	t.Parallel()
 	s := chatmodel.Start(t)
