@@ -102,7 +102,7 @@ func splitMarks(text string, passages int) (plain string, marks []mark, removed 
 		}
 	}
 	b.WriteString(text[from:])
-	return b.String(), marks, removed
+	return withoutMarks(b.String()), marks, removed // [[9]1] without [9] would be a mark
 }
 
 // sentenceOf returns the sentence to which a mark belongs: the one before it or around it, or the one after it if the

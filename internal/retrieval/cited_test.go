@@ -44,6 +44,10 @@ func TestMarksAreCheckedAndBelongToTheirSentence(t *testing.T) {
 		"brackets that are none": {
 			"It [runs] [a1] [] [1.5].", "It [runs] [a1] [] [1.5].", []sentence{{"It [runs] [a1] [] [1.5].", nil}}, nil,
 		},
+		"marks in marks": {
+			"It runs [[9]1]. It hums [[1]2].", "It runs (1). It hums ( [1]2).",
+			[]sentence{{"It runs (1).", nil}, {"It hums (2).", []int{0}}}, []int{9},
+		},
 		"only marks":         {"[1] [2]", "", nil, nil},
 		"control characters": {"It\x00 \x1b[31mruns\u0085 [1].\xff", "It [31mruns [1].\uFFFD", []sentence{{"It [31mruns.\uFFFD", []int{0}}}, nil},
 	} {

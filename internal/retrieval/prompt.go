@@ -116,12 +116,12 @@ func quotedLength(text string) int {
 var markPattern = regexp.MustCompile(`[ \t]*(?:\[[ \t]*(\d+(?:[ \t]*[,;][ \t]*\d+)*)[ \t]*\]|【[ \t]*(\d+(?:[ \t]*[,;][ \t]*\d+)*)[^】\n]{0,40}】)`)
 
 // withoutMarks returns a text whose brackets do not look like marks of citations, so that a quotation from it is not
-// taken for one.
+// taken for one. Its length in bytes is the same.
 func withoutMarks(text string) string {
 	if !strings.ContainsAny(text, "[【") {
 		return text
 	}
 	return markPattern.ReplaceAllStringFunc(text, func(mark string) string {
-		return strings.NewReplacer("[", "(", "]", ")", "【", "(", "】", ")").Replace(mark)
+		return strings.NewReplacer("[", "(", "]", ")", "【", "（", "】", "）").Replace(mark)
 	})
 }
