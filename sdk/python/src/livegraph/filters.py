@@ -201,5 +201,5 @@ class AnswerOptions(QueryOptions, GraphSearchOptions, total=False):
     """Options of an answer."""
 
     mode: Literal["extract", "generate"]
-    """``extract`` quotes sentences and is the default. With ``generate`` a chat model writes the answer from them, if the
-    server has one."""
+    """``extract`` quotes sentences and is the default. With ``generate`` a chat model of the server writes the answer
+    from them."""
