@@ -91,7 +91,7 @@ func splitMarks(text string, passages int) (plain string, marks []mark, removed 
 		if numbers[0] < 0 {
 			numbers = m[4:6]
 		}
-		for digits := range strings.FieldsFuncSeq(text[numbers[0]:numbers[1]], func(r rune) bool { return r < '0' || r > '9' }) {
+		for digits := range strings.FieldsFuncSeq(text[numbers[0]:numbers[1]], isNoDigit) {
 			n, err := strconv.ParseInt(digits, 10, 32)
 			switch {
 			case err == nil && n >= 1 && n <= int64(passages):
@@ -104,6 +104,8 @@ func splitMarks(text string, passages int) (plain string, marks []mark, removed 
 	b.WriteString(text[from:])
 	return withoutMarks(b.String()), marks, removed // [[9]1] without [9] would be a mark
 }
+
+func isNoDigit(r rune) bool { return r < '0' || r > '9' }
 
 // sentenceOf returns the sentence to which a mark belongs: the one before it or around it, or the one after it if the
 // mark is the first of a line with text. It returns false if that sentence is not among them.

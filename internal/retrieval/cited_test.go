@@ -48,8 +48,11 @@ func TestMarksAreCheckedAndBelongToTheirSentence(t *testing.T) {
 			"It runs [[9]1]. It hums [[1]2].", "It runs (1). It hums ( [1]2).",
 			[]sentence{{"It runs (1).", nil}, {"It hums (2).", []int{0}}}, []int{9},
 		},
-		"only marks":         {"[1] [2]", "", nil, nil},
-		"control characters": {"It\x00 \x1b[31mruns\u0085 [1].\xff", "It [31mruns [1].\uFFFD", []sentence{{"It [31mruns.\uFFFD", []int{0}}}, nil},
+		"only marks": {"[1] [2]", "", nil, nil},
+		"control characters": {
+			"It\x00 \x1b[31mruns\u0085 [1].\xff", "It [31mruns [1].\uFFFD",
+			[]sentence{{"It [31mruns.\uFFFD", []int{0}}}, nil,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := parseCited(c.text, 3, 10, false)
@@ -81,7 +84,8 @@ func TestTextsAreCutAfterASentence(t *testing.T) {
 // FuzzCited checks that any text of a model has only marks of passages, in it and in its sentences, and is bounded.
 func FuzzCited(f *testing.F) {
 	for _, text := range []string{
-		"It runs [1]. It hums [2][1].", "[1] It runs.\n- [2] It hums.\n[3]", "It runs 【1†a】 [99][0].", "[1][2]", "", "[", "\xff[1]",
+		"It runs [1]. It hums [2][1].", "[1] It runs.\n- [2] It hums.\n[3]", "It runs 【1†a】 [99][0].",
+		"[1][2]", "", "[", "\xff[1]",
 		"It runs [1\n2].", "[[1]] [1]] x[1]y。[2]", "a. [1] b",
 	} {
 		f.Add(text, uint8(2), uint8(3), false)

@@ -113,7 +113,11 @@ func quotedLength(text string) int {
 }
 
 // markPattern matches marks of citations: [1], [1, 2] and 【1】.
-var markPattern = regexp.MustCompile(`[ \t]*(?:\[[ \t]*(\d+(?:[ \t]*[,;][ \t]*\d+)*)[ \t]*\]|【[ \t]*(\d+(?:[ \t]*[,;][ \t]*\d+)*)[^】\n]{0,40}】)`)
+var markPattern = regexp.MustCompile(
+	`[ \t]*(?:\[[ \t]*(` + numberList + `)[ \t]*\]|【[ \t]*(` + numberList + `)[^】\n]{0,40}】)`,
+)
+
+const numberList = `\d+(?:[ \t]*[,;][ \t]*\d+)*`
 
 // withoutMarks returns a text whose brackets do not look like marks of citations, so that a quotation from it is not
 // taken for one. Its length in bytes is the same.

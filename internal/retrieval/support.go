@@ -87,8 +87,9 @@ func mergeSources(sources []source, indexes []int) source {
 	return merged
 }
 
-// support returns how much of a sentence the source contains: the weighted mean of the share of its words, of which long
-// ones count more, and of the highest cosine with a sentence of the source. The weights are those of the relevance.
+// support returns how much of a sentence the source contains: the weighted mean of the share of its words, of which
+// long ones count more, and of the highest cosine with a sentence of the source. The weights are those of the
+// relevance.
 func (s *source) support(sentence string, vector embed.Vector, w Weights) float64 {
 	words := newQueryWords(sentence)
 	found := map[string]bool{}

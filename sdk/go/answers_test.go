@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	tokenEvents = ": an answer\n\nevent: token\ndata: {\"text\":\"It \"}\n\nevent: token\ndata: {\"text\":\"runs [1].\"}\n\n"
+	tokenEvents = ": an answer\n\nevent: token\ndata: {\"text\":\"It \"}\n\n" +
+		"event: token\ndata: {\"text\":\"runs [1].\"}\n\n"
 	answerEvent = "event: answer\ndata: {\"success\":true,\"data\":{\"answer\":\"It runs [1].\",\"sentences\":[]," +
 		"\"citations\":[]},\"meta\":{\"degraded\":[\"generation\"]},\"requestId\":\"req_1\"}\n\n"
 )

@@ -63,7 +63,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodGet && r.URL.Path == "/v1/models":
 		_, _ = io.WriteString(w, `{"object":"list","data":[]}`)
 		return
-	case err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/chat/completions" || json.Unmarshal(body, &q) != nil:
+	case err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/chat/completions",
+		json.Unmarshal(body, &q) != nil:
 		Refuse(w, http.StatusNotFound, "not_found")
 		return
 	}
