@@ -82,7 +82,9 @@ func TestATextIsReceivedInPartsOrWhole(t *testing.T) {
 	require.True(t, q.Stream)
 	require.Equal(t, 64, q.MaxTokens)
 	require.Zero(t, *q.Temperature)
-	require.Equal(t, []chatmodel.Message{{Role: "system", Content: "Answer."}, {Role: "user", Content: "TENANT"}}, q.Messages)
+	require.Equal(t, []chatmodel.Message{
+		{Role: "system", Content: "Answer."}, {Role: "user", Content: "TENANT"},
+	}, q.Messages)
 
 	s.Handle(func(w http.ResponseWriter, _ *http.Request, _ *chatmodel.Request) { chatmodel.Write(w, "length", "It") })
 	done, _, err := complete(t, c)
