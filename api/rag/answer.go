@@ -68,7 +68,7 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request) (result retrieval.R
 	if err := c.Err(); err != nil {
 		return result, err
 	}
-	if err := q.search(r.Context()); err != nil {
+	if err := q.find(r.Context()); err != nil {
 		return result, err
 	}
 	switch {
@@ -82,8 +82,8 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request) (result retrieval.R
 	return q.found.Result, err
 }
 
-// search finds the sentences and the live values.
-func (q *question) search(ctx context.Context) (err error) {
+// find finds the sentences, the evidence and the live values.
+func (q *question) find(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, q.QueryTimeout)
 	defer cancel()
 	if q.found, err = q.Engine.Answer(ctx, q.query); err != nil || !q.includeLive {

@@ -76,12 +76,12 @@ func printQuoted(out *output.Writer, found *questionAnswer) error {
 		text.WriteString(output.Printable(*found.Data.Answer) + "\n\n")
 	}
 	if g := found.Data.Generated; g != nil && found.Data.Answer != nil {
-		fmt.Fprintf(&text, "written by %s from these sources:\n", output.Printable(g.Model))
 		for _, s := range g.Sentences {
 			if !s.Supported {
 				fmt.Fprintf(&text, "not in the cited sources: %s\n", output.Printable(s.Text))
 			}
 		}
+		fmt.Fprintf(&text, "written by %s from these sources:\n", output.Printable(g.Model))
 	}
 	for i, source := range found.Data.Citations {
 		fmt.Fprintf(
