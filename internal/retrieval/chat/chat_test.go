@@ -180,7 +180,7 @@ func TestAnswersThatCannotBeUsedAreFaultsWithoutTexts(t *testing.T) {
 			s := chatmodel.Start(t)
 			s.Handle(c.handler)
 			o := options(s)
-			o.Retries, o.Timeout = 0, 5*time.Minute // a bound of the size ends it, not the time
+			o.Retries, o.Timeout, o.IdleTimeout = 0, 5*time.Minute, 5*time.Minute // a bound of the size ends it, not the time
 			model := client(t, o)
 			_, _, err := complete(t, model)
 			require.True(t, fault.Is(err, c.kind), "%v", err)
