@@ -3,6 +3,7 @@ package retrieval
 import (
 	"context"
 	"strings"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -105,14 +106,14 @@ const (
 	thoughtsEnd   = "</think>"
 )
 
-// withoutThoughts returns a text without the thoughts before it.
+// withoutThoughts returns a text without the thoughts and the white space before it.
 func withoutThoughts(text string) string {
-	trimmed := strings.TrimSpace(text)
+	trimmed := strings.TrimLeftFunc(text, unicode.IsSpace)
 	if !strings.HasPrefix(trimmed, thoughtsBegin) {
 		return trimmed
 	}
 	_, after, _ := strings.Cut(trimmed, thoughtsEnd)
-	return strings.TrimSpace(after)
+	return strings.TrimLeftFunc(after, unicode.IsSpace)
 }
 
 // textFilter holds parts of a text back while it may be thoughts or noAnswer.
@@ -131,7 +132,7 @@ func (f *textFilter) add(part string) error {
 	if strings.HasPrefix(text, thoughtsBegin) && !strings.Contains(text, thoughtsEnd) {
 		return nil
 	}
-	text = withoutThoughts(text)
+	text = strings.TrimSpace(withoutThoughts(text))
 	if strings.HasPrefix(thoughtsBegin, text) || strings.HasPrefix(noAnswer, strings.TrimRight(text, ".")) {
 		return nil
 	}

@@ -180,7 +180,7 @@ func TestAGeneratedTextIsChecked(t *testing.T) {
 		removed   []int
 	}{
 		"supported": {
-			[]string{"The bearing is lubri", "cated every 500 hours [", "1]. Pump 7 was built in 1987 [1]."},
+			[]string{" The ", "bearing is lubri", "cated every 500 hours [", "1]. Pump 7 was built in 1987 [1]."},
 			"The bearing is lubricated every 500 hours [1]. Pump 7 was built in 1987 [1].", []bool{true, true}, nil,
 		},
 		"another number":  {[]string{"The bearing is lubricated every 50 hours [1]."}, "", []bool{false}, nil},
@@ -217,6 +217,9 @@ func TestAGeneratedTextIsChecked(t *testing.T) {
 				require.NotContains(t, s.Text, "[")
 			}
 			require.NotContains(t, strings.Join(parts, ""), "think")
+			if name == "supported" {
+				require.Equal(t, c.text, strings.Join(parts, ""), "the parts are the text")
+			}
 		})
 	}
 }
