@@ -10,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/eventstream"
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
@@ -99,8 +100,8 @@ func (s *Server) enforce(rt route.Route) http.Handler {
 			reply.Error(w, r, err)
 			return
 		}
-		if rt.Streaming {
-			exchangeOf(r.Context()).streaming = true
+		if rt.Streaming || rt.CanStream {
+			exchangeOf(r.Context()).streaming = rt.Streaming || eventstream.Accepted(r.Header)
 			r = r.WithContext(request.WithSession(r.Context(), s.session(rt, r)))
 		}
 		if err := rt.Handle(w, r); err != nil {

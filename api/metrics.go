@@ -180,7 +180,7 @@ func (m *metrics) count(r *http.Request, answer *recorder, body *countedBody, du
 	// which the client sees as a broken connection.
 	status := cmp.Or(answer.code(), http.StatusOK)
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
-	if !m.streaming[route] { // the duration of a stream depends on its reader
+	if !m.streaming[route] && !exchangeOf(r.Context()).streaming { // the duration of a stream depends on its reader
 		m.duration.WithLabelValues(route).Observe(duration.Seconds())
 	}
 	if body != nil {

@@ -180,7 +180,7 @@ func (s *Server) enforceOperator(rt route.Route, recorded bool) http.Handler {
 			))
 			return
 		}
-		if rt.Streaming {
+		if rt.Streaming || rt.CanStream {
 			original := r
 			r = r.WithContext(request.WithSession(r.Context(), request.Session{
 				Recheck:  func(ctx context.Context) error { return s.deps.Admin.Recheck(original.WithContext(ctx)) },
@@ -218,7 +218,7 @@ func (s *Server) inWorkspace(rt route.Route) route.Handler {
 		ctx := request.WithPrincipal(r.Context(), &request.Principal{
 			KeyID: operator.ID, ActorID: operator.ID, Scopes: []request.Scope{request.Admin}, Workspace: id,
 		})
-		if rt.Streaming {
+		if rt.Streaming || rt.CanStream {
 			session := request.SessionOf(ctx)
 			recheckSession := session.Recheck
 			session.Recheck = func(ctx context.Context) error {

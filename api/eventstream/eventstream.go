@@ -11,10 +11,21 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/livegraph/livegraph/api/reply"
 )
 
 // ContentType is the content type of a stream.
 const ContentType = "text/event-stream"
+
+// Heartbeat is the interval of heartbeats.
+const Heartbeat = 15 * time.Second
+
+// Accepted reports whether a request to a route that can also respond with JSON prefers a stream.
+func Accepted(h http.Header) bool {
+	const events = "events"
+	return reply.Negotiate(h, "json", map[string]string{"json": "application/json", events: ContentType}) == events
+}
 
 // Writer writes a stream. It must not be used by several goroutines at once, except for Cut.
 type Writer struct {

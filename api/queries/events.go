@@ -23,8 +23,6 @@ const (
 	maxStreams          = 1000
 	maxWorkspaceStreams = 100
 
-	heartbeat = 15 * time.Second
-
 	// maxBatchChanges and maxBatchBytes bound what a stream reads from the journal at a
 	// time. The size is that of the stored changes.
 	maxBatchChanges = 256
@@ -123,7 +121,7 @@ func startAfter(r *http.Request) (after int64, field string, err error) {
 // server shuts down, or the journal cannot be read. In each case the reader can reconnect with
 // the id of the last event and resume after it.
 func (s *stream) run(ctx context.Context) error {
-	beat := time.NewTicker(heartbeat)
+	beat := time.NewTicker(eventstream.Heartbeat)
 	defer beat.Stop()
 	for {
 		newest, changed := s.Feed.newest(s.workspace)

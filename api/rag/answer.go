@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/eventstream"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/retrieval"
@@ -15,10 +16,13 @@ import (
 
 // answer is the answer to a question: sentences, and where they are from.
 type answer struct {
-	// Answer has the sentences, each followed by the mark of its citation; nil: no sentence answers the question.
+	// Answer has the sentences, each followed by the mark of its citation, or the text by the chat model; nil: nothing
+	// answers the question.
 	Answer    *string          `json:"answer"`
 	Sentences []answerSentence `json:"sentences"`
 	Citations []citation       `json:"citations"`
+	// Generated describes the text by the chat model; nil: the sentences are quoted.
+	Generated *generated `json:"generated,omitzero"`
 }
 
 type answerSentence struct {
@@ -41,6 +45,15 @@ type citation struct {
 	LiveData   *[]liveValue `json:"liveData,omitzero"` // optional; the request must enable it
 }
 
+// question is a request for an answer.
+type question struct {
+	*api
+	query       retrieval.AnswerQuery
+	includeLive bool
+	found       retrieval.Answer
+	live        map[uuid.UUID]*[]liveValue // of the cited nodes, if it is included
+}
+
 func (a *api) answer(w http.ResponseWriter, r *http.Request) (result retrieval.Result, err error) {
 	var body answerBody
 	if err := readBody(r, &body); err != nil {
@@ -50,57 +63,89 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request) (result retrieval.R
 		return result, err
 	}
 	var c request.Check
-	q := body.read(&c, request.PrincipalOf(r.Context()).Workspace)
+	q := question{api: a, includeLive: body.IncludeLiveData}
+	q.query = body.read(&c, request.PrincipalOf(r.Context()).Workspace, a.Engine.CanGenerate())
 	if err := c.Err(); err != nil {
 		return result, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
-	defer cancel()
-	found, err := a.Engine.Answer(ctx, q)
-	if err != nil {
+	if err := q.find(r.Context()); err != nil {
 		return result, err
 	}
-	data := answerOf(&found)
-	if body.IncludeLiveData {
-		ids := make([]uuid.UUID, len(data.Citations))
-		for i := range data.Citations {
-			ids[i] = data.Citations[i].NodeID
-		}
-		values, err := a.liveDataOf(ctx, q.Workspace, ids)
-		if err != nil {
-			found.Degraded = append(found.Degraded, degradedLiveData)
-		}
-		for i := range data.Citations {
-			data.Citations[i].LiveData = values[i]
-		}
+	switch {
+	case eventstream.Accepted(r.Header):
+		err = q.stream(w, r)
+	case q.query.Evidence:
+		err = q.generate(w, r)
+	default:
+		reply.DataWithMeta(w, r, q.quoted(), q.meta())
 	}
-	page := pageRange{limit: q.Limit}
-	reply.DataWithMeta(w, r, data, page.meta(&found.Result, len(found.Hits)))
-	return found.Result, nil
+	return q.found.Result, err
 }
 
-// answerOf returns an answer for the response.
-func answerOf(found *retrieval.Answer) answer {
-	data := answer{
-		Sentences: make([]answerSentence, len(found.Sentences)), Citations: make([]citation, len(found.Citations)),
+// find finds the sentences, the evidence and the live values.
+func (q *question) find(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, q.QueryTimeout)
+	defer cancel()
+	if q.found, err = q.Engine.Answer(ctx, q.query); err != nil || !q.includeLive {
+		return err
 	}
+	q.live = map[uuid.UUID]*[]liveValue{}
+	var ids []uuid.UUID
+	for _, list := range [][]retrieval.Source{q.found.Citations, q.found.Evidence.Citations} {
+		for i := range list {
+			if id := list[i].Hit.Node.ID; q.live[id] == nil {
+				q.live[id] = &[]liveValue{}
+				ids = append(ids, id)
+			}
+		}
+	}
+	values, err := q.liveDataOf(ctx, q.query.Workspace, ids)
+	if err != nil {
+		q.found.Degraded = append(q.found.Degraded, degradedLiveData)
+	}
+	for i, id := range ids {
+		q.live[id] = values[i]
+	}
+	return nil
+}
+
+// quoted returns the quoted sentences as the answer.
+func (q *question) quoted() answer {
+	data := answer{Sentences: sentencesOf(q.found.Sentences), Citations: q.citationsOf(q.found.Citations)}
 	var text strings.Builder
-	for i, s := range found.Sentences {
-		data.Sentences[i] = answerSentence{Text: s.Text, Citation: s.Citation, Start: s.From, End: s.To, Score: s.Score}
+	for i, s := range q.found.Sentences {
 		if i > 0 {
 			text.WriteByte(' ')
 		}
 		text.WriteString(s.Text + " [" + strconv.Itoa(s.Citation+1) + "]")
 	}
-	if len(found.Sentences) > 0 {
+	if len(q.found.Sentences) > 0 {
 		data.Answer = new(text.String())
 	}
-	for i, source := range found.Citations {
+	return data
+}
+
+func (q *question) meta() reply.Meta {
+	page := pageRange{limit: q.query.Limit}
+	return page.meta(&q.found.Result, len(q.found.Hits))
+}
+
+func sentencesOf(quotes []retrieval.Quote) []answerSentence {
+	list := make([]answerSentence, len(quotes))
+	for i, s := range quotes {
+		list[i] = answerSentence{Text: s.Text, Citation: s.Citation, Start: s.From, End: s.To, Score: s.Score}
+	}
+	return list
+}
+
+func (q *question) citationsOf(sources []retrieval.Source) []citation {
+	list := make([]citation, len(sources))
+	for i, source := range sources {
 		n := &source.Hit.Node
-		data.Citations[i] = citation{
+		list[i] = citation{
 			NodeID: n.ID, Name: n.Name, EntityType: string(n.EntityType), Document: documentOf(n), SourceURL: source.URL,
-			Score: source.Hit.Score,
+			Score: source.Hit.Score, LiveData: q.live[n.ID],
 		}
 	}
-	return data
+	return list
 }

@@ -30,6 +30,8 @@ const (
 
 	defaultSentences = 3 // of an answer
 	maxSentences     = 10
+	// maxGenerateQuery is the maximum length of a question to a chat model in characters.
+	maxGenerateQuery = 1000
 )
 
 // queryBody has the fields that all searches have.
@@ -74,8 +76,15 @@ type hybridBody struct {
 type answerBody struct {
 	queryBody
 	graphBody
-	MaxSentences *int64 `json:"maxSentences"`
+	MaxSentences *int64  `json:"maxSentences"`
+	Mode         *string `json:"mode"`
 }
+
+// Modes of an answer.
+const (
+	modeExtract  = "extract"  // sentences are quoted
+	modeGenerate = "generate" // a chat model writes a text
+)
 
 type weightsBody struct {
 	Text   *float64 `json:"text"`
@@ -218,14 +227,27 @@ func (b *hybridBody) read(c *request.Check, workspace uuid.UUID) (retrieval.Hybr
 	return q, p
 }
 
-// read validates the body and returns its query.
-func (b *answerBody) read(c *request.Check, workspace uuid.UUID) retrieval.AnswerQuery {
+// read validates the body and returns its query. canGenerate reports whether a chat model is configured.
+func (b *answerBody) read(c *request.Check, workspace uuid.UUID, canGenerate bool) retrieval.AnswerQuery {
 	q := retrieval.AnswerQuery{
 		HybridQuery: b.graphBody.read(c, b.queryBody.read(c, workspace)), MaxSentences: defaultSentences,
 	}
 	if b.MaxSentences != nil {
 		request.Between(c, "maxSentences", *b.MaxSentences, 1, maxSentences)
 		q.MaxSentences = int(*b.MaxSentences)
+	}
+	if b.Mode == nil {
+		return q
+	}
+	c.OneOf("mode", *b.Mode, modeExtract, modeGenerate)
+	if q.Evidence = *b.Mode == modeGenerate; !q.Evidence {
+		return q
+	}
+	if !canGenerate {
+		c.Fail("mode", "generate requires a chat model, and the operator has configured none", modeExtract)
+	}
+	if utf8.RuneCountInString(q.Text) > maxGenerateQuery {
+		c.Fail("query", fmt.Sprintf("must have at most %d characters with mode generate", maxGenerateQuery))
 	}
 	return q
 }

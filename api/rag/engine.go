@@ -23,6 +23,9 @@ type Stores struct {
 	Graph    retrieval.Graph
 	Milvus   *milvus.DB
 	Embedder retrieval.QueryEmbedder
+	// Chat writes the texts of answers; nil: no chat model is configured.
+	Chat      retrieval.ChatModel
+	MaxPrompt int // bytes of a prompt for it
 }
 
 // NewEngine creates an engine that searches the stores.
@@ -31,7 +34,7 @@ func NewEngine(stores Stores, logger *slog.Logger, metrics *Metrics) *retrieval.
 	return retrieval.New(retrieval.Deps{
 		Text: textLane{texts, metrics}, Vectors: vectorLane{texts, stores.Milvus}, Graph: stores.Graph,
 		Embedder: wordsOnly{stores.Embedder},
-		Chunks:   chunksOf, Logger: logger, Observe: metrics.ObserveLane,
+		Chunks:   chunksOf, Logger: logger, Observe: metrics.ObserveLane, Chat: stores.Chat, MaxPrompt: stores.MaxPrompt,
 	})
 }
 

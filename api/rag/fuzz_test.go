@@ -53,12 +53,13 @@ func FuzzSearchBody(f *testing.F) {
 		var question answerBody
 		if check(t, raw, &question) {
 			var c request.Check
-			q := question.read(&c, uuid.Nil)
+			q := question.read(&c, uuid.Nil, len(raw)%2 == 0)
 			if refused(t, c.Err()) {
 				return
 			}
 			require.True(t, q.MaxSentences >= 1 && q.MaxSentences <= maxSentences && q.Limit >= 1 && q.Offset == 0)
 			require.True(t, q.Limit <= request.MaxLimit && q.Hops >= 0 && q.Hops <= maxHops)
+			require.True(t, !q.Evidence || len(raw)%2 == 0, "no chat model is configured")
 		}
 	})
 }

@@ -26,12 +26,14 @@ type Metrics struct {
 	lanes        *prometheus.HistogramVec
 	laneFailures *prometheus.CounterVec
 	textCut      *prometheus.CounterVec
+	generations  *generationMetrics
 }
 
 // NewMetrics creates the metrics and registers them, unless registerer is nil.
 func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	factory := promauto.With(registerer)
 	m := &Metrics{
+		generations: newGenerationMetrics(factory),
 		lanes: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "livegraph_search_lane_duration_seconds",
 			Help: "Duration of a lane's part of a search in seconds, by lane: text, vector (including the embedder), graph " +
@@ -54,7 +56,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		degraded: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_search_degraded_total",
 			Help: "Total number of searches answered without a part of the result, by the missing part: text, vector, graph " +
-				"(lanes), liveData.",
+				"(lanes), liveData, generation (the text by the chat model).",
 		}, []string{"missing"}),
 		textCut: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_search_text_cut_total",
@@ -76,7 +78,9 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		m.lanes.WithLabelValues(lane)
 		m.laneFailures.WithLabelValues(lane)
 	}
-	for _, missing := range []string{retrieval.LaneText, retrieval.LaneVector, retrieval.LaneGraph, degradedLiveData} {
+	for _, missing := range []string{
+		retrieval.LaneText, retrieval.LaneVector, retrieval.LaneGraph, degradedLiveData, degradedGeneration,
+	} {
 		m.degraded.WithLabelValues(missing)
 	}
 	return m

@@ -24,7 +24,9 @@ const (
 const (
 	// degradedLiveData is the value in meta.degraded if the store of points is unavailable.
 	degradedLiveData = "liveData"
-	liveDataTimeout  = 2 * time.Second
+	// degradedGeneration is the value in meta.degraded if the chat model did not write an answer.
+	degradedGeneration = "generation"
+	liveDataTimeout    = 2 * time.Second
 )
 
 // edgeStore reads edges.

@@ -21,10 +21,14 @@ type Deps struct {
 	Points pointStore
 	// QueryTimeout is the time limit of a search. Beyond it, the response is 504.
 	QueryTimeout time.Duration
+	// WriteTimeout is the timeout of a write to the reader of a stream; zero: 10 s.
+	WriteTimeout time.Duration
 	Metrics      *Metrics
 }
 
 type api struct{ Deps }
+
+const defaultWriteTimeout = 10 * time.Second
 
 // Paths of the group.
 const (
@@ -37,6 +41,9 @@ const (
 
 // Routes returns the group's routes.
 func Routes(deps Deps) []route.Route {
+	if deps.WriteTimeout == 0 {
+		deps.WriteTimeout = defaultWriteTimeout
+	}
 	a := &api{deps}
 	read, readGraph := []request.Scope{request.ReadNodes}, []request.Scope{request.ReadNodes, request.ReadEdges}
 	return []route.Route{
@@ -48,7 +55,7 @@ func Routes(deps Deps) []route.Route {
 		},
 		{
 			Method: http.MethodPost, Pattern: answerPath, Scopes: readGraph, RequireAllScopes: true,
-			Handle: a.instrument(kindAnswer, a.answer),
+			CanStream: true, Handle: a.instrument(kindAnswer, a.answer),
 		},
 		{Method: http.MethodGet, Pattern: statusPath, Scopes: read, Handle: a.status},
 		{Method: http.MethodPost, Pattern: reindexPath, Scopes: []request.Scope{request.Admin}, Handle: a.reindex},

@@ -2,6 +2,7 @@ package rag
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/google/uuid"
@@ -20,6 +21,10 @@ type engine interface {
 	Search(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
 	Hybrid(ctx context.Context, q retrieval.HybridQuery) (retrieval.Result, error)
 	Answer(ctx context.Context, q retrieval.AnswerQuery) (retrieval.Answer, error)
+	CanGenerate() bool
+	Generate(
+		ctx context.Context, q retrieval.GenerateQuery, receive func(part string) error,
+	) (retrieval.Generated, error)
 }
 
 // hit is a found node in the responses of both searches.
@@ -92,9 +97,18 @@ func (a *api) instrument(
 		done := a.Metrics.start(kind)
 		result, err := answer(w, r)
 		done(result.Degraded, err)
+		if sent := (*sentError)(nil); errors.As(err, &sent) {
+			return nil
+		}
 		return err
 	}
 }
+
+// sentError is an error that was sent to the client as an event of a stream, or cannot be sent because the stream has
+// ended.
+type sentError struct{ error }
+
+func (e *sentError) Unwrap() error { return e.error }
 
 // readBody decodes the body of a request that accepts no URL parameters.
 func readBody(r *http.Request, body any) error {

@@ -82,6 +82,18 @@ func List[T any](w http.ResponseWriter, r *http.Request, items []T, meta Meta) {
 	write(w, r, http.StatusOK, success{Success: true, Data: items, Meta: &meta, RequestID: RequestID(r.Context())})
 }
 
+// EncodeData returns the response of DataWithMeta in one line, for an event of a stream.
+func EncodeData(ctx context.Context, data any, meta Meta) ([]byte, error) {
+	return json.Marshal(success{Success: true, Data: data, Meta: &meta, RequestID: RequestID(ctx)})
+}
+
+// EncodeError returns the response of Error in one line, for an event of a stream, and logs errors of the server.
+func EncodeError(ctx context.Context, err error) ([]byte, error) {
+	fe := Public(err)
+	logFailure(ctx, fe, err)
+	return json.Marshal(failure{Error: problem(fe), RequestID: RequestID(ctx)})
+}
+
 // streamBuffer is the size of the write buffer of a streamed list.
 const streamBuffer = 64 << 10
 
@@ -109,13 +121,7 @@ func NoContent(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }
 func Error(w http.ResponseWriter, r *http.Request, err error) {
 	fe := Public(err)
 	entry := table[fe.Kind]
-	if entry.status >= http.StatusInternalServerError {
-		level := slog.LevelWarn // the store's log has the details
-		if fe.Kind == fault.Internal {
-			level = slog.LevelError
-		}
-		slog.Log(r.Context(), level, "request failed", "status", entry.status, "error", err)
-	}
+	logFailure(r.Context(), fe, err)
 	setErrorHeaders(w.Header(), fe, entry.status, challengeOf(r.Context()))
 	answer := failure{Error: problem(fe), RequestID: RequestID(r.Context())}
 	status, mediaType, body := answer.applyDialect(r, fe, entry.status)
@@ -124,6 +130,19 @@ func Error(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	write(w, r, status, answer)
+}
+
+// logFailure logs an error of the server.
+func logFailure(ctx context.Context, fe *fault.Error, err error) {
+	status := table[fe.Kind].status
+	if status < http.StatusInternalServerError {
+		return
+	}
+	level := slog.LevelWarn // the store's log has the details
+	if fe.Kind == fault.Internal {
+		level = slog.LevelError
+	}
+	slog.Log(ctx, level, "request failed", "status", status, "error", err)
 }
 
 // ProblemOf returns the public form of err, for a response that has several.

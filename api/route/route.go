@@ -60,6 +60,9 @@ type Route struct {
 	// Streaming reports that the response is a stream without an end. A request.Session is in
 	// the context.
 	Streaming bool
+	// CanStream reports that the response is a stream with an end if the request accepts one. A request.Session is in
+	// the context of all requests.
+	CanStream bool
 	Handle    Handler
 	Work      Work
 	// ReadsData reports that an operator's route returns tenants' data. Its requests are

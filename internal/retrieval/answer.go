@@ -16,6 +16,8 @@ import (
 type AnswerQuery struct {
 	HybridQuery
 	MaxSentences int // 1 to 10
+	// Evidence reports that a text is to be generated, which requires evidence.
+	Evidence bool
 }
 
 // Answer is the answer to a question: sentences of the descriptions of nodes.
@@ -23,6 +25,7 @@ type Answer struct {
 	Result             // what was searched; its Hits are the nodes whose descriptions were read
 	Sentences []Quote  // in an order to read; empty: no sentence answers the question
 	Citations []Source // of the sentences, in the order in which they are cited first
+	Evidence  Evidence // only if the query requires it
 }
 
 // Quote is a sentence of an answer.
@@ -31,6 +34,8 @@ type Quote struct {
 	Citation int     // index in Answer.Citations
 	From, To int     // position in the description of the node, in bytes
 	Score    float64 // relevance for the question, 0 to 1
+
+	vector embed.Vector // nil: it is not known
 }
 
 // Source is a node whose description a sentence is from.
@@ -60,14 +65,17 @@ func (e *Engine) Answer(ctx context.Context, q AnswerQuery) (Answer, error) {
 	if q.Weights.Vector > 0 && !slices.Contains(a.Degraded, LaneVector) {
 		if err := e.embedCandidates(ctx, c); ctx.Err() != nil {
 			return Answer{}, context.Cause(ctx)
-		} else if err != nil && !isUnavailable(err) && !fault.Is(err, fault.Invalid) {
+		} else if err != nil && !isUnavailableOrRefused(err) {
 			return Answer{}, err
 		} else if err != nil {
 			a.Degraded = append(a.Degraded, LaneVector)
 		}
 	}
-	a.quote(c.choose(q.Weights, q.MaxSentences))
-	return a, e.addURLs(ctx, q.Workspace, a.Citations)
+	a.Sentences, a.Citations = quote(a.Hits, c.choose(q.Weights, q.MaxSentences))
+	if q.Evidence {
+		a.Evidence = c.evidence(a.Hits, q.Weights, e.evidenceBytes(q.Text))
+	}
+	return a, e.addURLs(ctx, q.Workspace, a.Citations, a.Evidence.Citations)
 }
 
 // embedCandidates computes the vectors of the question and of the sentences in one batch.
@@ -105,27 +113,28 @@ func passagesOf(hits []Hit) []passage {
 	return list
 }
 
-// quote adds the chosen sentences, whose passages are the hits.
-func (a *Answer) quote(chosen []*sentence) {
-	citations := map[int]int{} // hit -> index in a.Citations
+// quote returns the chosen sentences, whose passages are the hits, and their sources.
+func quote(hits []Hit, chosen []*sentence) (quotes []Quote, sources []Source) {
+	citations := map[int]int{} // hit -> index in sources
 	for _, s := range chosen {
 		index, cited := citations[s.passage]
 		if !cited {
-			index = len(a.Citations)
+			index = len(sources)
 			citations[s.passage] = index
-			a.Citations = append(a.Citations, Source{Hit: &a.Hits[s.passage]})
+			sources = append(sources, Source{Hit: &hits[s.passage]})
 		}
-		a.Sentences = append(a.Sentences, Quote{
-			Text: s.Text, Citation: index, From: s.From, To: s.To, Score: min(max(s.relevance, 0), 1),
+		quotes = append(quotes, Quote{
+			Text: s.Text, Citation: index, From: s.From, To: s.To, Score: min(max(s.relevance, 0), 1), vector: s.vector,
 		})
 	}
+	return quotes, sources
 }
 
 // addURLs adds the addresses of the documents. Passages have only the id of their document, whose own node has the
 // address.
-func (e *Engine) addURLs(ctx context.Context, workspace uuid.UUID, sources []Source) error {
+func (e *Engine) addURLs(ctx context.Context, workspace uuid.UUID, lists ...[]Source) error {
 	var ids []uuid.UUID
-	for _, s := range sources {
+	for _, s := range slices.Concat(lists...) {
 		if mark := document.MarkOf(&s.Hit.Node); mark != nil && mark.Passage != nil {
 			ids = append(ids, mark.ID)
 		}
@@ -138,19 +147,27 @@ func (e *Engine) addURLs(ctx context.Context, workspace uuid.UUID, sources []Sou
 			return err
 		}
 	}
-	for i := range sources {
-		mark := document.MarkOf(&sources[i].Hit.Node)
-		if mark == nil {
-			continue
-		}
-		if n, ok := nodes[mark.ID]; ok && mark.Passage != nil {
-			mark = document.OwnMark(&n)
-		}
-		if mark != nil {
-			sources[i].URL = mark.SourceURL
+	for _, sources := range lists {
+		for i := range sources {
+			sources[i].URL = urlOf(&sources[i].Hit.Node, nodes)
 		}
 	}
 	return nil
+}
+
+// urlOf returns the address of the document of a node; nodes has the documents of passages.
+func urlOf(node *graph.Node, nodes map[uuid.UUID]graph.Node) string {
+	mark := document.MarkOf(node)
+	if mark == nil {
+		return ""
+	}
+	if n, ok := nodes[mark.ID]; ok && mark.Passage != nil {
+		mark = document.OwnMark(&n)
+	}
+	if mark == nil {
+		return ""
+	}
+	return mark.SourceURL
 }
 
 // cosine returns the cosine of two vectors of length 1, 0 if it is negative or one of them is nil.
@@ -163,4 +180,9 @@ func cosine(a, b embed.Vector) float64 {
 		sum += float64(a[i]) * float64(b[i])
 	}
 	return min(max(sum, 0), 1)
+}
+
+// isUnavailableOrRefused reports whether an error of the embedder is temporary, or it refuses a text.
+func isUnavailableOrRefused(err error) bool {
+	return isUnavailable(err) || fault.Is(err, fault.Invalid)
 }

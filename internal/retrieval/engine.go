@@ -122,6 +122,10 @@ type Deps struct {
 	LaneTimeout time.Duration
 	// WalkTimeout is the timeout of a graph walk; 0: DefaultWalkTimeout.
 	WalkTimeout time.Duration
+	// Chat writes texts; nil: no chat model is configured.
+	Chat ChatModel
+	// MaxPrompt is the maximum size of a prompt for it in bytes.
+	MaxPrompt int
 }
 
 // DefaultLaneTimeout is the time after which a lane is treated as unavailable.

@@ -77,7 +77,9 @@ func (c *candidates) keepBest() {
 }
 
 // rate sets the relevance of the sentences by the weights of the text and vector lanes.
-func (c *candidates) rate(w Weights) {
+func (c *candidates) rate(w Weights) { c.rateList(c.list, w) }
+
+func (c *candidates) rateList(list []*sentence, w Weights) {
 	text, vector := textRelevance*w.Text, vectorRelevance*w.Vector
 	if !c.embedded {
 		vector = 0
@@ -85,7 +87,7 @@ func (c *candidates) rate(w Weights) {
 	if text+vector == 0 {
 		text = textRelevance
 	}
-	for _, s := range c.list {
+	for _, s := range list {
 		rank := 1 / (1 + float64(s.passage)/rankDecay)
 		s.relevance = (text*s.share + vector*s.cosine + rankRelevance*rank) / (text + vector + rankRelevance)
 		if !s.Complete {
@@ -99,9 +101,16 @@ func byRelevance(a, b *sentence) int {
 	return cmp.Or(cmp.Compare(b.relevance, a.relevance), cmp.Compare(a.passage, b.passage), cmp.Compare(a.From, b.From))
 }
 
-// choose returns at most limit sentences in an order to read. Each is the most relevant that does not repeat those
-// chosen before it (maximal marginal relevance).
+// choose returns at most limit sentences in an order to read.
 func (c *candidates) choose(w Weights, limit int) []*sentence {
+	chosen := c.pick(w, limit)
+	c.sortToRead(chosen)
+	return chosen
+}
+
+// pick returns at most limit sentences. Each is the most relevant that does not repeat those before it (maximal
+// marginal relevance).
+func (c *candidates) pick(w Weights, limit int) []*sentence {
 	c.rate(w)
 	rest := slices.DeleteFunc(slices.Clone(c.list), func(s *sentence) bool {
 		return s.share < minSentenceShare && s.cosine < minCosine
@@ -125,7 +134,6 @@ func (c *candidates) choose(w Weights, limit int) []*sentence {
 		chosen = append(chosen, rest[best])
 		rest = slices.Delete(rest, best, best+1)
 	}
-	c.sortToRead(chosen)
 	return chosen
 }
 

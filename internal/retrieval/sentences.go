@@ -53,6 +53,8 @@ type sentence struct {
 	cosine  float64 // of its vector and that of the question
 	// relevance orders the sentences, 0 to 1.
 	relevance float64
+	// before and after are its neighbours in the text, without questions and headings; nil: there is none.
+	before, after *sentence
 }
 
 // wordSet is a set of words of a question, by their indexes.
@@ -113,6 +115,7 @@ func (c *candidates) read(index int, text string) {
 	named := c.match(nameWords)
 	var context string
 	var around wordSet
+	var last *sentence
 	asked := false // the sentence before is a question
 	for _, s := range chunk.Sentences(text) {
 		if len(c.list) == maxReadSentences {
@@ -133,7 +136,10 @@ func (c *candidates) read(index int, text string) {
 			context, around = s.Text, ownWords
 		}
 		if !asked && (s.Complete || c.isInformative(next.words, nameWords)) {
-			c.list = append(c.list, next)
+			if last != nil {
+				last.after, next.before = next, last
+			}
+			c.list, last = append(c.list, next), next
 		}
 	}
 }

@@ -72,7 +72,8 @@ func (s *Search) Hybrid(ctx context.Context, query HybridQuery) (*Page[HybridHit
 
 // Answer returns the sentences of nodes and documents that answer a question, with their sources. The answer is ""
 // if no sentence answers it. [1] in the answer is the first citation. The positions of a sentence are bytes of the
-// node's description.
+// node's description. With the mode generate, a chat model writes the answer, and Generated reports which of its
+// sentences the sources contain; Generated is nil if the model is unavailable, and the answer is then quoted.
 func (s *Search) Answer(ctx context.Context, query AnswerQuery) (*Answer, error) {
 	r, err := answer.withBody(query)
 	if err != nil {

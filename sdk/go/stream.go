@@ -198,7 +198,8 @@ func (c *connection) read(buffer []byte) (int, error) {
 // connect makes one attempt.
 func (s *EventStream) connect(ctx context.Context) (*connection, error) {
 	request := *s.request
-	request.Header = http.Header{"Accept": {"text/event-stream"}}
+	request.Header = request.Header.Clone()
+	request.set("Accept", "text/event-stream")
 	if id := s.LastID(); id != "" {
 		request.set("Last-Event-ID", id)
 	}

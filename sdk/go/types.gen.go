@@ -12,6 +12,12 @@ const (
 	AlertStatePending AlertState = "pending"
 )
 
+// Defines values for AnswerMode.
+const (
+	AnswerModeExtract  AnswerMode = "extract"
+	AnswerModeGenerate AnswerMode = "generate"
+)
+
 // Defines values for CommandType.
 const (
 	CommandTypeCreateEdge CommandType = "CREATE_EDGE"
@@ -166,15 +172,17 @@ type AlertState string
 
 // Answer has the sentences that answer a question, with their sources.
 type Answer struct {
-	// The sentences, each followed by the mark of its citation: `[1]` is the first one. Plain text. Null if no sentence
-	// answers the query.
+	// The sentences, each followed by the mark of its citation: `[1]` is the first one. With `generated` the text by
+	// the chat model, with such marks. Plain text. Null if no sentence answers the query.
 	Answer string `json:"answer"`
 
-	// In the order of `answer`: sentences of one document or node are together, in the order of its text.
+	// In the order of `answer`: sentences of one document or node are together, in the order of its text. At most 10;
+	// with `generated` at most 48: those that the chat model has read.
 	Sentences []AnswerSentence `json:"sentences"`
 
 	// The nodes that the sentences are from, in the order in which they are cited.
 	Citations []AnswerCitation `json:"citations"`
+	Generated *GeneratedAnswer `json:"generated,omitempty"`
 }
 
 // AnswerCitation is a node or a document that is cited by an answer.
@@ -194,10 +202,14 @@ type AnswerCitation struct {
 	LiveData []LiveValue `json:"liveData,omitempty"`
 }
 
+// AnswerMode is the way in which an answer is made.
+type AnswerMode string
+
 // AnswerQuery is a question.
 type AnswerQuery struct {
-	// The question; not only white space.
-	Query string `json:"query"`
+	// The question; not only white space. With mode `generate` at most 1,000 characters.
+	Query string     `json:"query"`
+	Mode  AnswerMode `json:"mode,omitempty"`
 
 	// Maximum number of sentences of the answer.
 	MaxSentences int `json:"maxSentences,omitempty"`
@@ -513,6 +525,38 @@ type ErrorDetails struct {
 
 	// Some of the points may have been accepted; sending all again is safe.
 	Partial bool `json:"partial,omitempty"`
+}
+
+// GeneratedAnswer has what is known about a text by the chat model.
+type GeneratedAnswer struct {
+	// The model that wrote the text.
+	Model string `json:"model"`
+
+	// The sentences of the text. Empty if the sources do not answer the query.
+	Sentences []GeneratedSentence `json:"sentences"`
+
+	// Numbers in marks that name no citation, as the model wrote them. The marks are not in `answer`.
+	RemovedCitations []int `json:"removedCitations"`
+
+	// The text had more sentences than `maxSentences`, or was longer than the operator allows.
+	Truncated bool `json:"truncated"`
+}
+
+// GeneratedSentence is a sentence of a text by the chat model.
+type GeneratedSentence struct {
+	// The sentence, without marks and with each sequence of white space as one space.
+	Text string `json:"text"`
+
+	// The indexes in `citations` of the sources that the sentence cites.
+	Citations []int `json:"citations"`
+
+	// Whether the cited sources contain the sentence: most of its words and its meaning, each of its numbers, and each
+	// address. False for a sentence without citations. It is computed, not proven: negations and relations between
+	// words are not compared.
+	Supported bool `json:"supported"`
+
+	// How much of the sentence the cited sources contain, by words and by meaning.
+	Support float64 `json:"support"`
 }
 
 // GraphConflict is what blocks an undo or a redo.

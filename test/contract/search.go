@@ -16,6 +16,7 @@ import (
 	"github.com/livegraph/livegraph/consumers/lexical"
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
@@ -33,8 +34,9 @@ type Search struct {
 	WithoutIndexes bool
 	Log            *kafka.Client // the log of the commands, whose changes are indexed
 	Points         *clickhouse.DB
-	Milvus         string         // address; empty: the one of testenv
-	Embedder       embed.Embedder // nil: a Switch with the static model
+	Milvus         string              // address; empty: the one of testenv
+	Embedder       embed.Embedder      // nil: a Switch with the static model
+	Chat           retrieval.ChatModel // nil: no chat model is configured
 }
 
 // SwitchableEmbedder is an embedder that can be unavailable.
@@ -69,14 +71,15 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	vectors, err := milvus.New(milvus.Options{Address: g.Milvus})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = vectors.Close() })
-	metrics := rag.NewMetrics(nil)
+	metrics := rag.NewMetrics(s.Metrics)
 	queries := embed.NewQueries(embed.QueryOptions{Embedder: g.Embedder, Timeout: time.Minute}) // slow is not unavailable
 	t.Cleanup(queries.Close)
+	searched := rag.Stores{
+		Texts: s.DB.Texts, Graph: s.DB, Milvus: vectors, Embedder: queries, Chat: g.Chat, MaxPrompt: 16 << 10,
+	}
 	deps := rag.Deps{
-		Engine: rag.NewEngine(rag.Stores{
-			Texts: s.DB.Texts, Graph: s.DB, Milvus: vectors, Embedder: queries,
-		}, slog.Default(), metrics),
-		Index: s.DB, Edges: s.DB, Series: s.DB, QueryTimeout: 10 * time.Second, Metrics: metrics,
+		Engine: rag.NewEngine(searched, slog.Default(), metrics),
+		Index:  s.DB, Edges: s.DB, Series: s.DB, QueryTimeout: 10 * time.Second, Metrics: metrics,
 	}
 	if g.Points != nil {
 		deps.Points = timeseries.New(g.Points)

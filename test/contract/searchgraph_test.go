@@ -216,7 +216,13 @@ func TestAnAdministratorRebuildsOnlyTheIndexOfTheirOwnWorkspace(t *testing.T) {
 
 // startSearchOfLiveData starts one server whose searches include the points of its live data.
 func startSearchOfLiveData(t *testing.T) (*searcher, *live) {
-	group := &contract.Search{Log: contract.OpenLog(t, kafkatest.NewKFake(t))}
+	t.Helper()
+	return startSearchOfLiveDataWith(t, &contract.Search{})
+}
+
+func startSearchOfLiveDataWith(t *testing.T, group *contract.Search) (*searcher, *live) {
+	t.Helper()
+	group.Log = contract.OpenLog(t, kafkatest.NewKFake(t))
 	data, commands := &contract.LiveData{Log: group.Log}, &contract.Commands{Log: group.Log}
 	s := contract.Start(t, data.Group, commands.Group, contract.GraphReads, func(
 		t testing.TB, s *contract.Server,

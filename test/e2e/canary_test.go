@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/schemas"
+	"github.com/livegraph/livegraph/test/chatmodel"
 	"github.com/livegraph/livegraph/test/columnread"
 )
 
@@ -94,8 +95,10 @@ func TestNothingOfOneTenantIsShownToAnother(t *testing.T) {
 
 func startTenants(t *testing.T) *tenants {
 	t.Helper()
+	model := chatmodel.Start(t)
+	model.Handle(echo)
 	w := &tenants{
-		server:       newServer(t, "--log-format=json", "--log-level=debug"),
+		server:       newServer(t, append(chatFlags(model), "--log-format=json", "--log-level=debug")...),
 		canaryPrefix: "kanari" + strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
 		fields:       map[string]string{}, ids: map[string]string{}, sharedIDs: map[string]bool{},
 		values:  map[string]string{},

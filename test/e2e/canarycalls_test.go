@@ -256,7 +256,15 @@ func (w *tenants) bodies() map[string][]call {
 		questions = append(questions, object{"query": query, "maxSentences": 10, "limit": 100}, object{
 			"query": query, "nodeIds": w.firstTenantIDs(), "hops": 3, "includeLiveData": true,
 			"properties": object{p["propertyKey"]: p["propertyValue"]}, "relationTypes": []any{p["relation"]},
+		}, object{
+			"query": query, "mode": "generate", "nodeIds": w.firstTenantIDs(), "hops": 3, "includeLiveData": true,
+			"maxSentences": 10, "limit": 100,
 		})
+	}
+	answers := jsonCalls(questions...)
+	for _, c := range jsonCalls(questions...) {
+		c.header = map[string]string{"Accept": "text/event-stream"}
+		answers = append(answers, c)
 	}
 	point := func(more object) object {
 		more["value"], more["metric"] = 1, "m"
@@ -277,7 +285,7 @@ func (w *tenants) bodies() map[string][]call {
 		opBatch:   jsonCalls(batches...),
 		opSearch:  jsonCalls(searches...),
 		opHybrid:  jsonCalls(hybrids...),
-		opAnswer:  jsonCalls(questions...),
+		opAnswer:  answers,
 		opSources: jsonCalls(object{"name": "own-source"}, object{"name": ""}),
 		"PATCH /api/live-data/sources/{id}": jsonCalls(
 			object{"name": "taken over"},

@@ -50,6 +50,10 @@ func (w *tenants) writeCanaries() {
 			body["relationTypes"], body["nodeIds"] = []any{c("searched relation")}, []any{w.values["node"]}
 		}
 		w.writeJSON(op, strings.TrimPrefix(op, "POST "), body, http.StatusOK)
+		if op == opAnswer {
+			body["mode"] = "generate"
+			w.writeJSON(op, strings.TrimPrefix(op, "POST "), body, http.StatusOK)
+		}
 		body["properties"] = object{c("filter's key"): c("filter's only value")}
 		w.writeJSON(op, strings.TrimPrefix(op, "POST "), body, http.StatusOK)
 	}

@@ -20,7 +20,6 @@ import (
 const (
 	// defaultWriteTimeout is the default timeout of a write to the reader of a stream.
 	defaultWriteTimeout = 10 * time.Second
-	heartbeat           = 15 * time.Second
 
 	// eventBytes is the approximate maximum size of an event and of a write.
 	eventBytes = 64 << 10
@@ -136,7 +135,7 @@ func (s *stream) run(ctx context.Context) error {
 	if err := s.begin(ctx); err != nil {
 		return endReason(ctx, err)
 	}
-	beat := time.NewTicker(heartbeat)
+	beat := time.NewTicker(eventstream.Heartbeat)
 	defer beat.Stop()
 	for {
 		list, dropped := s.source.Receive()

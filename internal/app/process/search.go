@@ -8,13 +8,18 @@ import (
 )
 
 // SearchRoutes creates the routes of search. Milvus and the embedder may be unavailable;
-// requests report which part of a search was not possible.
+// requests report which part of a search was not possible. The chat model is optional.
 func SearchRoutes(o *Options, s *stores.Stores) []route.Route {
 	metrics := rag.NewMetrics(o.Metrics)
 	reads := s.GraphReads()
-	engine := rag.NewEngine(rag.Stores{
+	searched := rag.Stores{
 		Texts: s.Postgres.Texts, Graph: reads, Milvus: s.Milvus, Embedder: s.Queries,
-	}, o.Logger, metrics)
+		MaxPrompt: o.Config.Chat.MaxPromptBytes,
+	}
+	if s.Chat != nil {
+		searched.Chat = s.Chat
+	}
+	engine := rag.NewEngine(searched, o.Logger, metrics)
 	return rag.Routes(rag.Deps{
 		Engine: engine, Index: s.Postgres, Edges: reads, Series: s.Postgres, Points: timeseries.New(s.ClickHouse),
 		QueryTimeout: o.Config.API.QueryTimeout, Metrics: metrics,

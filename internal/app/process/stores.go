@@ -24,6 +24,11 @@ func (b *builder) open(ctx context.Context) (err error) {
 	if b.Embedders, err = stores.OpenEmbedders(b.Config.Embedder); err != nil {
 		return err
 	}
+	if b.Config.Has("api") {
+		if b.Chat, err = stores.OpenChat(&b.Config.Chat); err != nil {
+			return err
+		}
+	}
 	points := clickhouse.NewMetrics(b.Metrics)
 	if err := b.openPostgres(ctx); err != nil {
 		return err

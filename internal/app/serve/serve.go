@@ -256,5 +256,9 @@ func (c *Options) runFile(addr address, metricsURL string) runfile.Server {
 			Dimensions:            c.Embedder.Dimensions,
 			AllowPrivateAddresses: c.Embedder.AllowPrivateAddresses, TLS: c.Embedder.TLS.Absolute(),
 		},
+		Chat: runfile.Chat{
+			URL: c.Chat.URL, Key: c.Chat.Key.Reveal(), Model: c.Chat.Model,
+			AllowPrivateAddresses: c.Chat.AllowPrivateAddresses, TLS: c.Chat.TLS.Absolute(),
+		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/retrieval/chat"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -31,6 +32,8 @@ type Stores struct {
 	Redis      *redis.DB
 	Milvus     *milvus.DB // also nil without an address
 	Embedders             // zero if no role needs an embedder and none is configured
+	// Chat writes the texts of answers; nil: no chat model is configured, or no role needs it.
+	Chat *chat.Client
 
 	Installation access.Installation
 }
@@ -38,6 +41,9 @@ type Stores struct {
 // Close closes the open connections.
 func (s *Stores) Close() {
 	s.Embedders.Close()
+	if s.Chat != nil {
+		s.Chat.Close()
+	}
 	if s.Kafka != nil {
 		s.Kafka.Close()
 	}
@@ -158,6 +164,22 @@ func (e *Embedders) Close() {
 	if e.Embedder != nil {
 		e.Embedder.Close()
 	}
+}
+
+// OpenChat creates the client of the configured chat model. It returns nil if none is configured.
+func OpenChat(cfg *config.Chat) (*chat.Client, error) {
+	if !cfg.Enabled() {
+		return nil, nil
+	}
+	files, err := cfg.TLS.Client("chat-tls")
+	if err != nil {
+		return nil, err
+	}
+	return chat.New(chat.Options{
+		URL: cfg.URL, Key: cfg.Key.Reveal(), Model: cfg.Model, AllowPrivateAddresses: cfg.AllowPrivateAddresses,
+		Timeout: cfg.Timeout, IdleTimeout: cfg.IdleTimeout, MaxTokens: cfg.MaxTokens, Concurrency: cfg.Concurrency,
+		Retries: cfg.Retries, TLS: files,
+	})
 }
 
 // RedisCheck returns a function that logs in to Redis and pings it, in a Cluster each primary. It

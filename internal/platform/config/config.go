@@ -49,6 +49,7 @@ type Config struct {
 	Redis      Redis      `embed:"" prefix:"redis-"`
 	Milvus     Milvus     `embed:"" prefix:"milvus-"`
 	Embedder   Embedder   `embed:""`
+	Chat       Chat       `embed:"" prefix:"chat-"`
 	API        API        `embed:"" prefix:"api-"`
 	Ingest     Ingest     `embed:"" prefix:"ingest-"`
 	Streams    Streams    `embed:"" prefix:"streams-"`

@@ -141,26 +141,18 @@ func (e Embedder) validatePrevious(invalid func(setting, format string, args ...
 // validateURL validates the settings of an embedder with a URL. The URL is displayed and
 // must not contain a secret.
 func (e Embedder) validateURL(invalid func(setting, format string, args ...any)) {
-	u, err := url.Parse(e.Address)
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		invalid("embedder", "is neither empty nor static nor a URL with scheme https, http (its value is not shown)")
+	api := apiAddress{
+		setting: "embedder", prefix: "embedder", path: "/embeddings", otherValues: "neither empty nor static nor",
+		address: e.Address, key: e.Key, allowPrivate: e.AllowPrivateAddresses,
+	}
+	if !api.validate(invalid) {
 		return
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		invalid("embedder", "must hold no user, query or fragment; a key goes into --embedder-key")
-	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/embeddings"):
-		invalid("embedder", "is the base URL, without /embeddings at its end")
-	case u.Scheme == "http" && !e.AllowPrivateAddresses:
-		invalid("embedder", "must be https://: http:// is for private networks, see --embedder-allow-private-addresses")
 	}
 	if e.Model == "" {
 		invalid("embedder-model", "is needed with a URL")
 	}
 	if e.Dimensions < 1 || e.Dimensions > maxDimensions {
 		invalid("embedder-dimensions", "is needed with a URL, from 1 to %d", maxDimensions)
-	}
-	if strings.ContainsFunc(e.Key.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }) {
-		invalid("embedder-key", "has characters that no key has (its value is not shown)")
 	}
 	e.TLS.validate("embedder-tls", e.encrypted(), "--embedder as https://…", invalid)
 }

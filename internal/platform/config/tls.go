@@ -103,6 +103,7 @@ func (c *Config) validateEngines(invalid func(setting, format string, args ...an
 	rejectParameters("redis", redis, invalid)
 	c.Milvus.validate(invalid)
 	c.Embedder.validate(invalid)
+	c.Chat.validate(invalid)
 }
 
 // rejectParameters reports URL parameters that drivers accept and that settings replace.

@@ -52,6 +52,7 @@ type Server struct {
 	MilvusTLS     config.EngineTLS     `json:"milvusTls,omitzero"`
 
 	Embedder Embedder `json:"embedder,omitzero"`
+	Chat     Chat     `json:"chat,omitzero"`
 
 	Capabilities config.Capabilities `json:"capabilities,omitzero"`
 
@@ -79,6 +80,15 @@ type Embedder struct {
 	Key                   string           `json:"key,omitempty"`
 	Model                 string           `json:"model,omitempty"`
 	Dimensions            int              `json:"dimensions,omitempty"`
+	AllowPrivateAddresses bool             `json:"allowPrivateAddresses,omitempty"`
+	TLS                   config.EngineTLS `json:"tls,omitzero"`
+}
+
+// Chat is the chat model of a server, if it has one.
+type Chat struct {
+	URL                   string           `json:"url"` // without its key
+	Key                   string           `json:"key,omitempty"`
+	Model                 string           `json:"model"`
 	AllowPrivateAddresses bool             `json:"allowPrivateAddresses,omitempty"`
 	TLS                   config.EngineTLS `json:"tls,omitzero"`
 }

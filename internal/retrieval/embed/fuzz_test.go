@@ -1,19 +1,14 @@
 package embed
 
 import (
-	"io"
 	"math"
-	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // FuzzAnswer verifies that any response of an embedder is decoded to a vector of length one
-// for each text, or to a fault of bounded size.
+// for each text, or to an error of bounded size.
 func FuzzAnswer(f *testing.F) {
 	for _, body := range []string{
 		`{"data":[{"index":0,"embedding":[3,4]},{"index":1,"embedding":[0,-1e-3]}]}`,
@@ -25,10 +20,10 @@ func FuzzAnswer(f *testing.F) {
 		f.Add([]byte(body), 200)
 		f.Add([]byte(body), 429)
 	}
-	f.Fuzz(func(t *testing.T, body []byte, status int) {
+	f.Fuzz(func(t *testing.T, body []byte, _ int) {
 		vectors, err := decodeVectors(body, 2, 2)
 		if err != nil {
-			require.Equal(t, fault.BadGateway, fault.KindOf(err))
+			require.Less(t, len(err.Error()), 1000)
 		} else {
 			require.Len(t, vectors, 2)
 			for _, v := range vectors {
@@ -39,9 +34,5 @@ func FuzzAnswer(f *testing.F) {
 				require.InDelta(t, 1, math.Hypot(float64(v[0]), float64(v[1])), 1e-3)
 			}
 		}
-		response := &http.Response{
-			StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(body))),
-		}
-		require.Less(t, len(statusFault(response).Error()), 1000)
 	})
 }

@@ -4,23 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
-
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/internal/platform/retry"
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
+	"github.com/livegraph/livegraph/internal/retrieval/openai"
 )
 
-// Initial and maximum delay between two attempts.
-const (
-	firstWait = 500 * time.Millisecond
-	maxWait   = 30 * time.Second
-)
+// maxWait is the maximum delay between two attempts.
+const maxWait = 30 * time.Second
 
 // Options are the options of [NewRemote].
 type Options struct {
@@ -42,32 +35,25 @@ type Options struct {
 // Remote is a client of an OpenAI-compatible API. The caller must close it.
 type Remote struct {
 	options Options
-	client  *http.Client
-	base    *url.URL
+	client  *openai.Client
 }
 
 // NewRemote creates a client, without connecting. The error is an Invalid fault if the URL
 // cannot be used.
 func NewRemote(o Options) (*Remote, error) {
-	base, err := url.Parse(o.URL)
-	if err != nil || base.Host == "" || base.User != nil || base.RawQuery != "" ||
-		base.Scheme != "http" && base.Scheme != "https" {
-
-		return nil, fault.New(fault.Invalid, "the embedder's URL cannot be used") // without the URL, which may have a secret
-	}
-	if o.TLS == nil {
-		o.TLS = tlsconfig.System()
+	client, err := openai.New(openai.Options{
+		Name: "the embedder", Setting: "embedder", URL: o.URL, Key: o.Key, AllowPrivateAddresses: o.AllowPrivateAddresses,
+		TLS: o.TLS,
+	})
+	if err != nil {
+		return nil, err
 	}
 	o.Batch = max(o.Batch, 1)
-	return &Remote{options: o, base: base, client: &http.Client{
-		Transport: newTransport(o),
-		// Following redirects would send the texts, and possibly the key, to unknown servers.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	return &Remote{options: o, client: client}, nil
 }
 
 // Close closes idle connections.
-func (r *Remote) Close() { r.client.CloseIdleConnections() }
+func (r *Remote) Close() { r.client.Close() }
 
 // Model returns the model of the vectors.
 func (r *Remote) Model() Model { return r.options.Model }
@@ -101,108 +87,45 @@ func (r *Remote) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 // embedWithRetry embeds a batch. It retries until the API answers or refuses, or the number
 // of retries is exhausted.
 func (r *Remote) embedWithRetry(ctx context.Context, texts []string) ([]Vector, error) {
-	waits := retry.New(firstWait, maxWait)
-	var last *fault.Error // the last error, because backoff wraps errors
-	vectors, err := backoff.Retry(ctx, func() ([]Vector, error) {
-		vectors, err := r.embedBatch(ctx, texts)
-		var failure *fault.Error
-		if err == nil {
-			return vectors, nil
-		} else if !errors.As(err, &failure) {
-			return nil, backoff.Permanent(err) // ctx is done
-		}
-		last = failure
-		switch {
-		case !isTransient(failure), failure.RetryAfter > maxWait:
-			return nil, backoff.Permanent(err)
-		case failure.RetryAfter > 0:
-			return nil, &backoff.RetryAfterError{Duration: failure.RetryAfter}
-		default:
-			return nil, err
-		}
-	}, backoff.WithBackOff(waits), backoff.WithMaxTries(uint(r.options.Retries)+1), backoff.WithMaxElapsedTime(0))
-	switch {
-	case err == nil:
-		return vectors, nil
-	case errors.Is(ctx.Err(), context.Canceled):
-		return nil, context.Cause(ctx)
-	case last != nil: // also if ctx expired during a delay: the last failure is more specific
-		return nil, last
-	case ctx.Err() != nil:
-		return nil, fault.Wrap(context.Cause(ctx), fault.Timeout, "the embedder did not answer in time")
-	default:
-		return nil, err
-	}
-}
-
-// isTransient reports whether a retry may succeed.
-func isTransient(failure *fault.Error) bool {
-	return failure.Kind == fault.Unavailable || failure.Kind == fault.Timeout
+	retries := openai.Retries{Max: r.options.Retries, MaxWait: maxWait}
+	return openai.Retry(ctx, r.client, retries, func() ([]Vector, error) { return r.embedBatch(ctx, texts) })
 }
 
 // embedBatch sends one request.
 func (r *Remote) embedBatch(ctx context.Context, texts []string) ([]Vector, error) {
 	limited, cancel := context.WithTimeout(ctx, r.options.Timeout)
 	defer cancel()
-	request, err := r.request(limited, http.MethodPost, "embeddings", texts)
+	request := embeddingRequest{Model: r.options.Model.Name, Input: texts, Format: "float"}
+	response, err := r.client.Post(limited, "embeddings", request, "application/json")
 	if err != nil {
-		return nil, err
-	}
-	response, err := r.client.Do(request)
-	if err != nil {
-		return nil, r.requestFault(ctx, err)
+		return nil, r.failure(ctx, err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return nil, statusFault(response)
+	body, err := openai.ReadAtMost(response.Body, maxResponseBytes(len(texts), r.options.Model.Dimensions))
+	if errors.Is(err, openai.ErrTooLong) {
+		return nil, r.client.InvalidResponse(errors.New("the answer is longer than its vectors can be"))
+	} else if err != nil {
+		return nil, r.client.RequestFault(ctx, err)
 	}
-	body, err := readAtMost(response.Body, maxResponseBytes(len(texts), r.options.Model.Dimensions))
+	vectors, err := decodeVectors(body, len(texts), r.options.Model.Dimensions)
 	if err != nil {
-		if errors.Is(err, errTooLong) {
-			return nil, invalidResponse(err)
-		}
-		return nil, r.requestFault(ctx, err)
+		return nil, r.client.InvalidResponse(err)
 	}
-	return decodeVectors(body, len(texts), r.options.Model.Dimensions)
+	return vectors, nil
 }
 
-// requestFault returns the fault of a request without a response. Errors of the HTTP client
-// contain the URL, which has no secret.
-func (r *Remote) requestFault(ctx context.Context, err error) error {
-	var private *privateAddress
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.As(err, &private):
-		return fault.Wrap(err, fault.BadGateway, "the embedder's address is a private one, which is not allowed")
-	case errors.Is(err, context.DeadlineExceeded):
-		return fault.Wrap(err, fault.Timeout, "the embedder did not answer in time")
-	default:
-		return fault.Wrap(err, fault.Unavailable, "the embedder does not answer")
+// failure returns the error of a request whose own timeout is not that of its caller.
+func (r *Remote) failure(ctx context.Context, err error) error {
+	var known *fault.Error
+	if errors.As(err, &known) {
+		return err
 	}
+	return r.client.RequestFault(ctx, err)
 }
 
 // Ping requests the list of models, which is free of charge. An API without such a list is
 // available too.
-func (r *Remote) Ping(ctx context.Context) error {
-	request, err := r.request(ctx, http.MethodGet, "models", nil)
-	if err != nil {
-		return err
-	}
-	response, err := r.client.Do(request)
-	if err != nil {
-		return r.requestFault(ctx, err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	switch response.StatusCode {
-	case http.StatusOK, http.StatusNotFound, http.StatusMethodNotAllowed:
-		return nil
-	default:
-		return statusFault(response)
-	}
-}
+func (r *Remote) Ping(ctx context.Context) error { return r.client.Ping(ctx) }
 
 // String returns the embedder for logs, without its key.
-func (r *Remote) String() string {
-	return fmt.Sprintf("%s at %s", r.options.Model, r.base.Redacted())
-}
+func (r *Remote) String() string { return fmt.Sprintf("%s at %s", r.options.Model, r.client.Address()) }

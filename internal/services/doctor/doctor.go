@@ -55,6 +55,7 @@ type Target struct {
 	MilvusToken       string
 	Capabilities      config.Capabilities
 	Embedder          config.Embedder // not checked if empty: it is optional
+	Chat              config.Chat     // likewise
 
 	RedisSentinel                      config.RedisSentinel // login to the Sentinels of RedisURL
 	ClickHouseTLS, RedisTLS, MilvusTLS config.EngineTLS
@@ -92,6 +93,7 @@ var checks = []check{
 	{"redis", checkRedis},
 	{"milvus", checkMilvus},
 	{"embedder", checkEmbedder},
+	{"chat model", checkChat},
 	{"certificate", checkCertificate},
 	{"proxies", checkProxies},
 	{"metrics", checkMetrics},

@@ -1,9 +1,12 @@
 /** Documents and search. */
 
 import type { OffsetPage, RequestOptions } from './filters.js'
+import { LivegraphError, ResponseError, TransportError } from './errors.js'
 import { base64, command, encode, json, part, query } from './request.js'
-import type { Page } from './response.js'
-import type { Transport } from './transport.js'
+import { eventError, type Page } from './response.js'
+import { Parser, type StreamEvent } from './sse.js'
+import type { OpenResponse, Transport } from './transport.js'
+import { sleep } from './wait.js'
 import type {
   Answer,
   AnswerQuery,
@@ -95,6 +98,35 @@ export type HybridOptions = Omit<HybridQuery, 'query'> & RequestOptions
 /** Options of an answer. */
 export type AnswerOptions = Omit<AnswerQuery, 'query'> & RequestOptions
 
+/** A part of an answer that is received while it is written. */
+export interface AnswerPart {
+  /** A part of the text by the chat model, before it is checked; '' in the last part. */
+  readonly text: string
+  /** The whole answer, only in the last part. It replaces the texts of the others. */
+  readonly answer?: Answer
+  /** What is missing in the answer. `generation`: the chat model did not write it, and it is quoted. */
+  readonly degraded?: readonly string[]
+}
+
+/** Iterates over the parts of an answer in a response, and closes it. */
+async function* answerParts({ chunks, close }: OpenResponse): AsyncGenerator<AnswerPart, void, undefined> {
+  const parser = new Parser()
+  try {
+    for await (const chunk of chunks) for (const event of parser.feed(chunk)) yield answerPart(event)
+  } finally {
+    close()
+  }
+}
+
+/** Returns the content of an event of an answer. */
+function answerPart({ event, data }: StreamEvent): AnswerPart {
+  if (event === 'error') throw eventError(data)
+  const content = data as { text?: unknown; data?: Answer; meta?: { degraded?: string[] } } | null
+  if (event === 'token' && typeof content?.text === 'string') return { text: content.text }
+  if (event !== 'answer' || !content?.data) throw new ResponseError('The event is not one of an answer')
+  return { text: '', answer: content.data, degraded: content.meta?.degraded ?? [] }
+}
+
 /** Search for nodes. */
 export class Search {
   readonly #transport: Transport
@@ -136,6 +168,9 @@ export class Search {
    * The descriptions of the first `limit` results of a hybrid search are read. `answer` is null if no sentence answers
    * the question. `[1]` in it is `citations[0]`. The positions `start` and `end` of a sentence are bytes of the node's
    * description in UTF-8.
+   *
+   * With `mode: 'generate'` a chat model writes the answer, and `generated` reports which of its sentences the sources
+   * contain. If the model is unavailable, `generated` is absent and the answer is quoted.
    */
   answer(question: string, { signal, ...options }: AnswerOptions = {}): Promise<Answer> {
     const body = encode({ ...options, query: question })
@@ -143,6 +178,42 @@ export class Search {
       { method: 'POST', path: '/api/rag/answer', body, headers: json },
       { signal },
     )
+  }
+
+  /**
+   * Iterates over the parts of an answer while a chat model writes it. The last part has the whole answer.
+   *
+   * The texts of the parts are not checked. `answer` of the last part replaces them. The request is sent again after
+   * transient errors before the first part.
+   */
+  async *streamAnswer(
+    question: string,
+    { signal, ...options }: AnswerOptions = {},
+  ): AsyncGenerator<AnswerPart, void, undefined> {
+    const body = encode({ ...options, query: question })
+    const request = {
+      method: 'POST',
+      path: '/api/rag/answer',
+      body,
+      headers: { ...json, Accept: 'text/event-stream' },
+    } as const
+    const attempts = this.#transport.attempts()
+    let begun = false
+    for (;;) {
+      try {
+        for await (const part of answerParts(await this.#transport.open(request, signal))) {
+          begun = true
+          yield part
+          if (part.answer) return
+        }
+        throw new TransportError('the server ended the stream before the answer')
+      } catch (error) {
+        if (!(error instanceof LivegraphError)) throw error
+        const wait = begun ? undefined : attempts.nextWait(error, true)
+        if (wait === undefined) throw error
+        await sleep(wait, signal)
+      }
+    }
   }
 
   /** Returns the status of the index of the workspace's nodes. */

@@ -10,7 +10,14 @@ export type { Limits, WriterPoint } from './buffer.js'
 export type { ChangeEvent, ChangeFilter, Changes, GraphReset } from './changes.js'
 export { Client, type ClientOptions, type ConnectionOptions } from './client.js'
 export * as commands from './commands.js'
-export type { AnswerOptions, Documents, HybridOptions, Search, SearchOptions } from './documents.js'
+export type {
+  AnswerOptions,
+  AnswerPart,
+  Documents,
+  HybridOptions,
+  Search,
+  SearchOptions,
+} from './documents.js'
 export {
   APIError,
   AuthenticationError,

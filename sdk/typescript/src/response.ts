@@ -1,6 +1,6 @@
 /** Parses responses. Nothing here does input or output. */
 
-import { type APIError, errorClass, ResponseError } from './errors.js'
+import { type APIError, type APIErrorFields, errorClass, ResponseError } from './errors.js'
 import { type Query, replaced } from './request.js'
 import type { Meta, Problem, PrometheusResult } from './types.js'
 
@@ -76,17 +76,30 @@ export function parseError(answer: Answer): APIError {
   } catch {
     body = undefined // a proxy may have answered
   }
+  return errorOf(body, answer.statusText || 'unexpected status', {
+    status: answer.status,
+    requestId: answer.headers.get('X-Request-Id') ?? '',
+    retryAfterMs: retryAfter(answer.headers.get('Retry-After') ?? ''),
+  })
+}
+
+/** Returns the error in the data of an event of a stream. */
+export function eventError(data: unknown): APIError {
+  return errorOf(data, 'the server failed', {})
+}
+
+/** Returns the error of a body. The fields apply where the body has none. */
+function errorOf(body: unknown, text: string, known: APIErrorFields): APIError {
   const fields = isObject(body) ? body : {}
   // The routes of Prometheus have the message in error.
   const problem = isObject(fields.error) ? fields.error : { message: fields.error, code: fields.errorType }
   const code = textOf(problem.code)
-  const kind = errorClass(answer.status, code)
-  return new kind(textOf(problem.message) || answer.statusText || 'unexpected status', {
-    status: answer.status,
+  const kind = errorClass(known.status ?? 0, code)
+  return new kind(textOf(problem.message) || text, {
+    ...known,
     code,
-    requestId: textOf(fields.requestId) || (answer.headers.get('X-Request-Id') ?? ''),
+    requestId: textOf(fields.requestId) || (known.requestId ?? ''),
     details: isObject(problem.details) ? problem.details : {},
-    retryAfterMs: retryAfter(answer.headers.get('Retry-After') ?? ''),
   })
 }
 

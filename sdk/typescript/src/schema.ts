@@ -1580,15 +1580,32 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Answer a question with sentences and their sources
+         * Answer a question with its sources
          * @description Scopes `read:nodes` and `read:edges` (both); with `includeLiveData` also `read:livedata`. Searches as
          *     `/api/rag/hybrid-search` does, and chooses the sentences in the descriptions of the first `limit` results that
-         *     answer the query. Sentences are quoted, not generated: no language model is used. A sentence is compared with
+         *     answer the query. By default, sentences are quoted and no language model is used. A sentence is compared with
          *     the query by words and by meaning; sentences that repeat each other are chosen once.
          *
          *     If no sentence answers the query, `answer` is null and both lists are empty. `meta` describes the search;
          *     `meta.hasMore` reports that there are results which were not read. If the vector index or the embedder is
          *     unavailable, sentences are chosen by words only, and `meta.degraded` contains `vector`.
+         *
+         *     With `"mode": "generate"`, a chat model writes the answer from the chosen sentences and their neighbours, if the
+         *     operator has configured one; otherwise the response is 422 (`mode`). `sentences` and `citations` are what the
+         *     model has read, and `generated` reports for each sentence of the text whether the cited sources contain it.
+         *     The model is called only if something was found. If it is unavailable, too slow, or its answer cannot be used,
+         *     the answer is quoted as without `mode`: there is no `generated`, and `meta.degraded` contains `generation`.
+         *
+         *     A request with `Accept: text/event-stream` returns a stream of Server-Sent Events with these types:
+         *
+         *     - `token`: a part of the text as the model writes it, before it is checked: `{"text": "…"}`. Only with
+         *       `"mode": "generate"`.
+         *     - `answer`: the last event, with the response as in JSON, in one line. It replaces the parts, also if it is
+         *       quoted because the model has failed in the middle of its text.
+         *     - `error`: the last event instead of `answer`, with the response of an error in one line.
+         *
+         *     Comments are sent as heartbeats. The request to the model ends when the client disconnects. A stream cannot be
+         *     resumed. Errors before the stream begins have the usual status.
          */
         post: operations["answer"];
         delete?: never;
@@ -3247,8 +3264,14 @@ export interface components {
             includeLiveData?: boolean;
         };
         AnswerQuery: {
-            /** @description The question; not only white space. */
+            /** @description The question; not only white space. With mode `generate` at most 1,000 characters. */
             query: string;
+            /**
+             * @description extract: the answer consists of quoted sentences. generate: a chat model writes it from them. Only if the operator has configured one; otherwise the response is 422.
+             * @default extract
+             * @enum {string}
+             */
+            mode?: "extract" | "generate";
             /**
              * @description Maximum number of sentences of the answer.
              * @default 3
@@ -3401,10 +3424,10 @@ export interface components {
             /** @description Always null: results are paged by `offset`. */
             nextCursor: string | null;
             /**
-             * @description What is missing from the response, completely or in part: a lane of the search, or live data. Absent:
-             *     nothing.
+             * @description What is missing from the response, completely or in part: a lane of the search, live data, or the text by
+             *     the chat model. Absent: nothing.
              */
-            degraded?: ("text" | "vector" | "graph" | "liveData")[];
+            degraded?: ("text" | "vector" | "graph" | "liveData" | "generation")[];
         };
         SearchList: {
             success: components["schemas"]["Succeeded"];
@@ -3419,12 +3442,34 @@ export interface components {
             requestId: components["schemas"]["RequestId"];
         };
         Answer: {
-            /** @description The sentences, each followed by the mark of its citation: `[1]` is the first one. Plain text. Null if no sentence answers the query. */
+            /** @description The sentences, each followed by the mark of its citation: `[1]` is the first one. With `generated` the text by the chat model, with such marks. Plain text. Null if no sentence answers the query. */
             answer: string | null;
-            /** @description In the order of `answer`: sentences of one document or node are together, in the order of its text. */
+            /** @description In the order of `answer`: sentences of one document or node are together, in the order of its text. At most 10; with `generated` at most 48: those that the chat model has read. */
             sentences: components["schemas"]["AnswerSentence"][];
             /** @description The nodes that the sentences are from, in the order in which they are cited. */
             citations: components["schemas"]["AnswerCitation"][];
+            generated?: components["schemas"]["GeneratedAnswer"];
+        };
+        /** @description What is known about a text by the chat model. Absent: the answer is quoted. */
+        GeneratedAnswer: {
+            /** @description The model that wrote the text. */
+            model: string;
+            /** @description The sentences of the text. Empty if the sources do not answer the query. */
+            sentences: components["schemas"]["GeneratedSentence"][];
+            /** @description Numbers in marks that name no citation, as the model wrote them. The marks are not in `answer`. */
+            removedCitations: number[];
+            /** @description The text had more sentences than `maxSentences`, or was longer than the operator allows. */
+            truncated: boolean;
+        };
+        GeneratedSentence: {
+            /** @description The sentence, without marks and with each sequence of white space as one space. */
+            text: string;
+            /** @description The indexes in `citations` of the sources that the sentence cites. */
+            citations: number[];
+            /** @description Whether the cited sources contain the sentence: most of its words and its meaning, each of its numbers, and each address. False for a sentence without citations. It is computed, not proven: negations and relations between words are not compared. */
+            supported: boolean;
+            /** @description How much of the sentence the cited sources contain, by words and by meaning. */
+            support: number;
         };
         AnswerSentence: {
             /** @description The sentence, with each sequence of white space as one space. A sentence of more than 600 characters is divided. */
@@ -8349,6 +8394,17 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AnswerResult"];
+                    /**
+                     * @example event: token
+                     *     data: {"text":"The bearing is lubricated"}
+                     *
+                     *     event: token
+                     *     data: {"text":" every 500 hours [1]."}
+                     *
+                     *     event: answer
+                     *     data: {"success":true,"data":{"answer":"The bearing is lubricated every 500 hours [1].","sentences":[{"text":"The bearing is lubricated once every 500 hours.","citation":0,"start":0,"end":47,"score":0.82}],"citations":[{"nodeId":"01994d8a-0000-7000-8000-000000000003","name":"Pump 7","entityType":"object","score":1}],"generated":{"model":"gpt-4o-mini","sentences":[{"text":"The bearing is lubricated every 500 hours.","citations":[0],"supported":true,"support":0.94}],"removedCitations":[],"truncated":false}},"meta":{"total":1,"limit":10,"offset":0,"hasMore":false,"nextCursor":null},"requestId":"req_01JD6Z3X8Q4T9V2B7N5M1K0HFC"}
+                     */
+                    "text/event-stream": string;
                 };
             };
             400: components["responses"]["Malformed"];

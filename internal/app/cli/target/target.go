@@ -94,6 +94,10 @@ func (t *Target) FillFromServer() error {
 		t.Embedder.Address, t.Embedder.Key, t.Embedder.Model = e.Address, config.Secret(e.Key), e.Model
 		t.Embedder.Dimensions, t.Embedder.AllowPrivateAddresses, t.Embedder.TLS = e.Dimensions, e.AllowPrivateAddresses, e.TLS
 	}
+	if m := server.Chat; t.Chat.URL == "" {
+		t.Chat.URL, t.Chat.Key, t.Chat.Model = m.URL, config.Secret(m.Key), m.Model
+		t.Chat.AllowPrivateAddresses, t.Chat.TLS = m.AllowPrivateAddresses, m.TLS
+	}
 	return nil
 }
 

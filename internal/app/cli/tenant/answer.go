@@ -14,6 +14,7 @@ import (
 type AnswerCmd struct {
 	tenant
 	Query        string      `arg:"" help:"The question."`
+	Generate     bool        `help:"Let the configured chat model write the answer from what is found. Without it, sentences are quoted."`
 	MaxSentences int         `help:"Maximum number of sentences of the answer, 1 to 10." default:"3"`
 	EntityType   []string    `help:"Only nodes of these types: ${entityTypes}." placeholder:"TYPE"`
 	Limit        int         `help:"Maximum number of results whose texts are read, 1 to 100." default:"10"`
@@ -26,6 +27,14 @@ type AnswerCmd struct {
 type questionAnswer struct {
 	Data struct {
 		Answer    *string
+		Generated *struct {
+			Model     string
+			Truncated bool
+			Sentences []struct {
+				Text      string
+				Supported bool
+			}
+		}
 		Citations []struct {
 			NodeID, Name, EntityType, SourceURL string
 			Document                            *struct {
@@ -41,6 +50,9 @@ type questionAnswer struct {
 func (c *AnswerCmd) Run(ctx context.Context, out *output.Writer) error {
 	body := searchBody(c.Query, c.Limit, c.MinScore, c.EntityType)
 	body["maxSentences"] = c.MaxSentences
+	if c.Generate {
+		body["mode"] = "generate"
+	}
 	addSeeds(body, c.Hops, c.Node)
 	return c.withReadRoutes(ctx, func(v *session) error {
 		got, err := v.post(ctx, "/api/rag/answer", body)
@@ -62,6 +74,14 @@ func printQuoted(out *output.Writer, found *questionAnswer) error {
 		text.WriteString("no sentence answers the question\n")
 	} else {
 		text.WriteString(output.Printable(*found.Data.Answer) + "\n\n")
+	}
+	if g := found.Data.Generated; g != nil && found.Data.Answer != nil {
+		for _, s := range g.Sentences {
+			if !s.Supported {
+				fmt.Fprintf(&text, "not in the cited sources: %s\n", output.Printable(s.Text))
+			}
+		}
+		fmt.Fprintf(&text, "written by %s from these sources:\n", output.Printable(g.Model))
 	}
 	for i, source := range found.Data.Citations {
 		fmt.Fprintf(

@@ -9,7 +9,7 @@ from ._async.client import AsyncClient
 from ._async.streams import AsyncEventStream
 from ._async_writer import AsyncWriter
 from ._frames import FrameReceipt
-from ._response import Page, batch_error
+from ._response import AnswerPart, Page, batch_error
 from ._retry import Retry
 from ._sse import Event
 from ._sync.client import Client
@@ -36,6 +36,7 @@ from .errors import (
 
 __all__ = [
     "APIError",
+    "AnswerPart",
     "AsyncClient",
     "AsyncEventStream",
     "AsyncWriter",

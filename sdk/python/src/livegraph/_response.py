@@ -1,7 +1,7 @@
 """Parses responses. Nothing here does input or output."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -10,8 +10,9 @@ from typing import Any, Generic, TypeVar, cast
 import httpx
 
 from ._request import Request
+from ._sse import Event
 from .errors import APIError, ResponseError, error_class
-from .types import Problem, PrometheusResult
+from .types import Answer, Problem, PrometheusResult
 
 T = TypeVar("T")
 
@@ -73,20 +74,65 @@ def check(response: httpx.Response) -> None:
         body = json.loads(response.content)
     except ValueError:  # a proxy may have answered
         body = None
+    raise _error(
+        body,
+        response.status_code,
+        response.reason_phrase or "unexpected status",
+        response.headers.get("X-Request-Id", ""),
+        retry_after(response.headers.get("Retry-After", "")),
+    )
+
+
+def _error(body: Any, status: int, reason: str, request_id: str, wait: float | None) -> APIError:
+    """Returns the error of a body. Status is 0 in an event of a stream."""
     body = body if isinstance(body, dict) else {}
     problem = body.get("error")
     if isinstance(problem, str):  # the routes of Prometheus
         problem = {"message": problem, "code": body.get("errorType")}
     problem = problem if isinstance(problem, dict) else {}
-    status, code = response.status_code, str(problem.get("code") or "")
-    raise error_class(status, code)(
-        str(problem.get("message") or response.reason_phrase or "unexpected status"),
+    code = str(problem.get("code") or "")
+    return error_class(status, code)(
+        str(problem.get("message") or reason),
         status=status,
         code=code,
-        request_id=str(body.get("requestId") or response.headers.get("X-Request-Id", "")),
+        request_id=str(body.get("requestId") or request_id),
         details=problem.get("details"),
-        retry_after=retry_after(response.headers.get("Retry-After", "")),
+        retry_after=wait,
     )
+
+
+@dataclass(frozen=True)
+class AnswerPart:
+    """A part of an answer that is received while it is written.
+
+    Attributes:
+        text: A part of the text by the chat model, before it is checked; "" in the last part.
+        answer: The whole answer, only in the last part. It replaces the texts of the others.
+        degraded: What is missing in the answer. ``generation``: the chat model did not write it, and it is quoted.
+    """
+
+    text: str = ""
+    answer: Answer | None = None
+    degraded: Sequence[str] = ()
+
+
+def parse_answer_part(event: Event) -> AnswerPart:
+    """Returns the content of an event of an answer.
+
+    Raises:
+        APIError: The server could not complete the answer.
+        ResponseError: The event is not one of an answer.
+    """
+    data = event.data
+    if event.event == "error":
+        raise _error(data, 0, "the answer failed", "", None)
+    if event.event == "token" and isinstance(data, dict) and isinstance(data.get("text"), str):
+        return AnswerPart(data["text"])
+    if event.event != "answer" or not isinstance(data, dict) or not isinstance(data.get("data"), dict):
+        raise ResponseError("The event is not one of an answer")
+    meta = data.get("meta")
+    degraded = meta.get("degraded") if isinstance(meta, dict) else None
+    return AnswerPart("", cast(Answer, data["data"]), degraded if isinstance(degraded, list) else ())
 
 
 def retry_after(header: str) -> float | None:

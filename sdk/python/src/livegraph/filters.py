@@ -205,3 +205,7 @@ class HybridOptions(SearchOptions, GraphSearchOptions, total=False):
 
 class AnswerOptions(QueryOptions, GraphSearchOptions, total=False):
     """Options of an answer."""
+
+    mode: Literal["extract", "generate"]
+    """``extract`` quotes sentences and is the default. With ``generate`` a chat model of the server writes the answer
+    from them."""

@@ -1149,6 +1149,31 @@ class LiveValue(TypedDict):
     value: float | str
 
 
+GeneratedAnswerRemovedCitation: TypeAlias = int
+
+
+GeneratedSentenceCitation: TypeAlias = int
+
+
+class GeneratedSentence(TypedDict):
+    text: str
+    """
+    The sentence, without marks and with each sequence of white space as one space.
+    """
+    citations: list[GeneratedSentenceCitation]
+    """
+    The indexes in `citations` of the sources that the sentence cites.
+    """
+    supported: bool
+    """
+    Whether the cited sources contain the sentence: most of its words and its meaning, each of its numbers, and each address. False for a sentence without citations. It is computed, not proven: negations and relations between words are not compared.
+    """
+    support: float
+    """
+    How much of the sentence the cited sources contain, by words and by meaning.
+    """
+
+
 class AnswerSentence(TypedDict):
     text: str
     """
@@ -1597,18 +1622,26 @@ class HybridHit(TypedDict):
     """
 
 
-class Answer(TypedDict):
-    answer: str | None
+class GeneratedAnswer(TypedDict):
     """
-    The sentences, each followed by the mark of its citation: `[1]` is the first one. Plain text. Null if no sentence answers the query.
+    What is known about a text by the chat model. Absent: the answer is quoted.
     """
-    sentences: list[AnswerSentence]
+
+    model: str
     """
-    In the order of `answer`: sentences of one document or node are together, in the order of its text.
+    The model that wrote the text.
     """
-    citations: list[AnswerCitation]
+    sentences: list[GeneratedSentence]
     """
-    The nodes that the sentences are from, in the order in which they are cited.
+    The sentences of the text. Empty if the sources do not answer the query.
+    """
+    removedCitations: list[GeneratedAnswerRemovedCitation]
+    """
+    Numbers in marks that name no citation, as the model wrote them. The marks are not in `answer`.
+    """
+    truncated: bool
+    """
+    The text had more sentences than `maxSentences`, or was longer than the operator allows.
     """
 
 
@@ -1630,3 +1663,19 @@ class IndexStatus(TypedDict):
     The edges that follow from mentions of names in texts.
     """
     reindex: Reindex
+
+
+class Answer(TypedDict):
+    answer: str | None
+    """
+    The sentences, each followed by the mark of its citation: `[1]` is the first one. With `generated` the text by the chat model, with such marks. Plain text. Null if no sentence answers the query.
+    """
+    sentences: list[AnswerSentence]
+    """
+    In the order of `answer`: sentences of one document or node are together, in the order of its text. At most 10; with `generated` at most 48: those that the chat model has read.
+    """
+    citations: list[AnswerCitation]
+    """
+    The nodes that the sentences are from, in the order in which they are cited.
+    """
+    generated: NotRequired[GeneratedAnswer]

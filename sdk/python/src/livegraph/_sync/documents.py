@@ -4,10 +4,13 @@ Generated from _async by tools/generate.py. Do not edit.
 """
 
 from collections.abc import Iterator, Sequence
+from time import sleep
 from typing import Unpack
 
 from .._request import COMMAND_HEADERS, JSON, Id, Request, encode, fields, part, query
-from .._response import Page
+from .._response import AnswerPart, Page, parse_answer_part
+from .._sse import Parser
+from ..errors import LivegraphError, TransportError
 from ..filters import AnswerOptions, HybridOptions, SearchOptions
 from ..types import (
     Answer,
@@ -99,9 +102,43 @@ class Search:
         The descriptions of the first ``limit`` results of a hybrid search are read. ``answer`` is None if no sentence
         answers the question. ``[1]`` in it is ``citations[0]``. The positions ``start`` and ``end`` of a sentence are
         bytes of the node's description in UTF-8.
+
+        With ``mode="generate"`` a chat model writes the answer, and ``generated`` reports which of its sentences the
+        sources contain. If the model is unavailable, ``generated`` is absent and the answer is quoted.
         """
         body = encode(fields(query=query, max_sentences=max_sentences, limit=limit, **options))
         return self._transport.data(Request[Answer]("POST", "/api/rag/answer", body=body, headers=JSON))
+
+    def stream_answer(
+        self, query: str, *, max_sentences: int = 3, limit: int = 10, **options: Unpack[AnswerOptions]
+    ) -> Iterator[AnswerPart]:
+        """Iterates over the parts of an answer while a chat model writes it. The last part has the whole answer.
+
+        The texts of the parts are not checked. ``answer`` of the last part replaces them. The request is sent again
+        after transient errors before the first part.
+        """
+        body = encode(fields(query=query, max_sentences=max_sentences, limit=limit, **options))
+        headers = {**JSON, "Accept": "text/event-stream"}
+        request = Request[Answer]("POST", "/api/rag/answer", body=body, headers=headers)
+        attempts = self._transport.attempts()
+        begun = False
+        while True:
+            try:
+                with self._transport.open(request) as response:
+                    parser = Parser()
+                    for chunk in response.iter_bytes():
+                        for event in parser.feed(chunk):
+                            begun = True
+                            part = parse_answer_part(event)
+                            yield part
+                            if part.answer is not None:
+                                return
+                raise TransportError("the server ended the stream before the answer")
+            except LivegraphError as error:
+                wait = None if begun else attempts.next_wait(error, repeatable=True)
+                if wait is None:
+                    raise
+            sleep(wait)
 
     def index_status(self) -> IndexStatus:
         """Returns the status of the index of the workspace's nodes."""

@@ -1,4 +1,4 @@
-package embed
+package openai
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const (
 func newTransport(o Options) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	if !o.AllowPrivateAddresses {
-		refusePrivateAddresses(dialer)
+		refusePrivateAddresses(dialer, o.Setting)
 	}
 	return &http.Transport{
 		DialContext: dialer.DialContext,
@@ -40,8 +40,8 @@ func newTransport(o Options) *http.Transport {
 }
 
 // refusePrivateAddresses makes a dialer check each address before it connects.
-func refusePrivateAddresses(dialer *net.Dialer) {
-	dialer.Control = func(_, address string, _ syscall.RawConn) error { return refusePrivate(address) }
+func refusePrivateAddresses(dialer *net.Dialer, setting string) {
+	dialer.Control = func(_, address string, _ syscall.RawConn) error { return refusePrivate(address, setting) }
 }
 
 func dialTLS(
@@ -62,21 +62,24 @@ func dialTLS(
 }
 
 // privateAddress is the error of a host name that resolves to an address that is not public.
-type privateAddress struct{ ip netip.Addr }
+type privateAddress struct {
+	ip      netip.Addr
+	setting string // prefix of the setting that allows it
+}
 
 func (e *privateAddress) Error() string {
-	return fmt.Sprintf("%s is not a public address; --embedder-allow-private-addresses allows it", e.ip)
+	return fmt.Sprintf("%s is not a public address; --%s-allow-private-addresses allows it", e.ip, e.setting)
 }
 
 // refusePrivate returns an error for an address that is not public. The dialer calls it after
 // it has resolved the name.
-func refusePrivate(address string) error {
+func refusePrivate(address, setting string) error {
 	addrPort, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("dialling %q: %w", address, err)
 	}
 	if ip := addrPort.Addr().WithZone("").Unmap(); !isPublic(ip) {
-		return &privateAddress{ip}
+		return &privateAddress{ip, setting}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package embed
+package openai
 
 import (
 	"context"
@@ -19,12 +19,12 @@ func TestOnlyPublicAddressesAreAllowed(t *testing.T) {
 		"64:ff9b::a00:1", "2002:7f00:1::", "2001:db8::1", "2001::1", "::127.0.0.1", "::ffff:10.0.0.1", "::ffff:100.64.0.1",
 		"fe80::1%eth0",
 	} {
-		require.Error(t, refusePrivate(net.JoinHostPort(ip, "443")), ip)
+		require.Error(t, refusePrivate(net.JoinHostPort(ip, "443"), "embedder"), ip)
 	}
 	for _, ip := range []string{"8.8.8.8", "172.32.0.1", "1.1.1.1", "2606:4700::1111", "2a00:1450::1", "::ffff:8.8.8.8"} {
-		require.NoError(t, refusePrivate(net.JoinHostPort(ip, "443")), ip)
+		require.NoError(t, refusePrivate(net.JoinHostPort(ip, "443"), "embedder"), ip)
 	}
-	require.Error(t, refusePrivate("no address"))
+	require.Error(t, refusePrivate("no address", "embedder"))
 }
 
 // TestANameThatChangesBetweenLookUpsIsStillChecked tests DNS rebinding: the name resolves to
@@ -42,7 +42,7 @@ func TestANameThatChangesBetweenLookUpsIsStillChecked(t *testing.T) {
 	require.True(t, isPublic(first[0]), "what a check before the dial would have seen")
 
 	dialer := &net.Dialer{Resolver: resolver}
-	refusePrivateAddresses(dialer)
+	refusePrivateAddresses(dialer, "embedder")
 	_, err = dialer.DialContext(t.Context(), "tcp4", "embedder.test.:"+port)
 	var private *privateAddress
 	require.ErrorAs(t, err, &private)
