@@ -748,10 +748,12 @@ export interface paths {
          *     The resource attributes `service.namespace`, `service.name` and `service.instance.id` name the source, joined by
          *     slashes; it is created if it does not exist. Without them the name is `opentelemetry`. The metric keeps its name.
          *     A histogram becomes `METRIC_bucket` with tag `le`, `METRIC_count`, `METRIC_sum`, `METRIC_min` and `METRIC_max`; an
-         *     exponential histogram the same, with the bounds of its buckets; a summary `METRIC` with tag `quantile`,
-         *     `METRIC_count` and `METRIC_sum`. Attributes of the data point are tags, and those of the scope are tags
-         *     `otel_scope_…`. The attributes of the resource are tags of `target_info`, and some of them of all series. Series
-         *     of delta temporality have the tag `__temporality__`. See docs/formats.md.
+         *     exponential histogram `METRIC` with native histograms of Prometheus, which only PromQL reads, `METRIC_min` and
+         *     `METRIC_max`; a summary `METRIC` with tag `quantile`, `METRIC_count` and `METRIC_sum`. Types, descriptions and
+         *     units of metrics are listed by `/prometheus/api/v1/metadata`; they never make a request fail. Attributes of the
+         *     data point are tags, and those of the scope are tags `otel_scope_…`. The attributes of the resource are tags of
+         *     `target_info`, and some of them of all series. Series of delta temporality have the tag `__temporality__`. See
+         *     docs/opentelemetry.md.
          *
          *     If some data points are rejected, the response is 200 with `partialSuccess`; the others are in the log. If all
          *     are rejected, it is 400. Neither should be sent again. After 429, 502, 503 or 504, wait as long as `Retry-After`
@@ -927,9 +929,9 @@ export interface paths {
         };
         /**
          * List descriptions of metrics
-         * @description Scope `read:livedata`. Lists the types, descriptions and units of metrics that remote write sent last, then the
-         *     descriptions and units that sources have of their metrics, which have no type. A metric is described once for the
-         *     workspace by remote write: what is sent later replaces what was sent before, at most once a minute.
+         * @description Scope `read:livedata`. Lists the types, descriptions and units of metrics that remote write or OpenTelemetry sent
+         *     last, then the descriptions and units that sources have of their metrics, which have no type. A metric is
+         *     described once for the workspace by what is sent: the later replaces what was sent before, at most once a minute.
          */
         get: operations["promMetadata"];
         put?: never;
@@ -3906,6 +3908,11 @@ export interface components {
         /** @description The workspace. */
         Workspace: string;
         /**
+         * @description The entity tag of the state that the change replaces, from the `ETag` of a GET or of the last change; or `*`: the
+         *     resource exists. If the state is another one, the response is 409 "Version mismatch" and nothing changes.
+         */
+        IfMatch: string;
+        /**
          * @description 1 to 255 visible ASCII characters. The key is reserved for your actor on this route for 24 hours. A request with
          *     the same key and the same body returns the stored response of the first request, with
          *     `Idempotent-Replayed: true`. Another body returns 422. While the first request is running, the response is 409
@@ -4010,7 +4017,10 @@ export interface components {
         RateLimit: string;
         /** @description Maximum number of requests (`q`) of the minute and of the day, and their lengths in seconds (`w`). */
         RateLimitPolicy: string;
-        /** @description Send it as `If-None-Match` to get 304 while nothing has changed. */
+        /**
+         * @description Send it as `If-None-Match` to get 304 while nothing has changed, and as `If-Match`, where that is a parameter, to
+         *     change only this state.
+         */
         ETag: string;
         /** @description The URL of the next page of CSV and NDJSON as `<…>; rel="next"`, if there is one. */
         Link: string;
@@ -5497,6 +5507,15 @@ export interface operations {
             header: {
                 /** @description The workspace. */
                 "x-workspace-id": components["parameters"]["Workspace"];
+                /**
+                 * @description 1 to 255 visible ASCII characters. The key is reserved for your actor on this route for 24 hours. A request with
+                 *     the same key and the same body returns the stored response of the first request, with
+                 *     `Idempotent-Replayed: true`. Another body returns 422. While the first request is running, the response is 409
+                 *     with `Retry-After`. Responses with 400, 401, 403, 429 and 5xx are not stored: the retry continues where the
+                 *     first attempt ended, and nothing is done twice. After a 500, a command is decided again, with the same
+                 *     `commandId`.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
                 /** @description The source's id. An invalid UUID returns 404, like an unknown id. */
@@ -5530,6 +5549,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["Reset"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7870,6 +7890,11 @@ export interface operations {
             header: {
                 /** @description The workspace. */
                 "x-workspace-id": components["parameters"]["Workspace"];
+                /**
+                 * @description The entity tag of the state that the change replaces, from the `ETag` of a GET or of the last change; or `*`: the
+                 *     resource exists. If the state is another one, the response is 409 "Version mismatch" and nothing changes.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
                 /**
@@ -7911,6 +7936,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["Reset"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7927,6 +7953,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["Reset"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7936,6 +7963,7 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];
@@ -8043,6 +8071,8 @@ export interface operations {
             header: {
                 /** @description The workspace. */
                 "x-workspace-id": components["parameters"]["Workspace"];
+                /** @description Entity tags that the caller has. */
+                "If-None-Match"?: string;
             };
             path?: never;
             cookie?: never;
@@ -8059,12 +8089,14 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["Reset"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AlertmanagersAnswer"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -8082,6 +8114,11 @@ export interface operations {
             header: {
                 /** @description The workspace. */
                 "x-workspace-id": components["parameters"]["Workspace"];
+                /**
+                 * @description The entity tag of the state that the change replaces, from the `ETag` of a GET or of the last change; or `*`: the
+                 *     resource exists. If the state is another one, the response is 409 "Version mismatch" and nothing changes.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path?: never;
             cookie?: never;
@@ -8109,6 +8146,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["Reset"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8118,6 +8156,7 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];
