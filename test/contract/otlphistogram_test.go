@@ -31,13 +31,12 @@ type (
 func startConsumedLive(t *testing.T) *live {
 	t.Helper()
 	pipeline, group := &contract.Pipeline{}, &contract.LiveData{}
-	return &live{LiveData: group, Server: contract.Start(t, pipeline.Group,
-		func(t testing.TB, s *contract.Server) []route.Route {
-			t.Helper()
-			group.Log, group.Points = pipeline.Log, pipeline.Points
-			return group.Group(t, s)
-		},
-	)}
+	return &live{LiveData: group, Server: contract.Start(t, func(t testing.TB, s *contract.Server) []route.Route {
+		t.Helper()
+		pipeline.Group(t, s) // for its consumer: the routes require an operator
+		group.Log, group.Points = pipeline.Log, pipeline.Points
+		return group.Group(t, s)
+	})}
 }
 
 // exponential returns a request with the data points of an exponential histogram, a minute apart from the first of
