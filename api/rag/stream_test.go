@@ -32,7 +32,9 @@ func (e *writingEngine) Answer(context.Context, retrieval.AnswerQuery) (retrieva
 	quotes, sources := []retrieval.Quote{{Text: "It hums.", To: 8, Score: 1}}, []retrieval.Source{{Hit: hit}}
 	return retrieval.Answer{
 		Sentences: quotes, Citations: sources,
-		Evidence: retrieval.Evidence{Sentences: quotes, Citations: sources, Passages: []retrieval.Passage{{Text: "It hums."}}},
+		Evidence: retrieval.Evidence{
+			Sentences: quotes, Citations: sources, Passages: []retrieval.Passage{{Text: "It hums."}},
+		},
 	}, nil
 }
 
