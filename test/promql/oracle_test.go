@@ -157,7 +157,6 @@ func TestQueriesAnswerAsPrometheus(t *testing.T) {
 			s := startServer(t, "--promql-windows", windows)
 			if full() || windows == "auto" {
 				t.Run("random", s.compareRandom)
-				t.Run("OpenTelemetry", s.compareExponential)
 			}
 			if full() || windows == "always" {
 				t.Run("demo", s.compareDemo)
