@@ -116,9 +116,7 @@ func TestTheGraphIsReadAsColumns(t *testing.T) {
 		}
 	}
 	for _, commands := range [][]any{nodes, edges} {
-		body, err := json.Marshal(map[string]any{"commands": commands})
-		require.NoError(t, err)
-		s.Do(http.MethodPost, "/api/commands/batch", body, http.StatusOK, nil)
+		s.Do(http.MethodPost, "/api/commands/batch", map[string]any{"commands": commands}, http.StatusOK, nil)
 	}
 	facts := map[string]any{
 		"nodes.num_rows":                                    float64(count),
