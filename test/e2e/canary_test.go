@@ -193,7 +193,8 @@ func (w *tenants) send(key, workspace string, c call) response {
 	return response{answer.StatusCode, answer.Header, string(body) + w.columnText(answer.Header, body)}
 }
 
-// columnText returns the rows of a body of columns as JSON, because Parquet is compressed. It is empty for other bodies.
+// columnText returns the rows of a body of columns as JSON, because Parquet is compressed. It is empty for
+// other bodies.
 func (w *tenants) columnText(header http.Header, body []byte) string {
 	w.t.Helper()
 	for _, format := range columnread.Formats {
