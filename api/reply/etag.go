@@ -94,7 +94,7 @@ func (c *Condition) Check(data any) error {
 	return fault.New(fault.Conflict, "Version mismatch").With("field", "If-Match").With("reason", "version_mismatch")
 }
 
-// TagOf returns the entity tag with which Resource responds for data.
+// TagOf returns the entity tag that Resource sends with data.
 func TagOf(data any) (string, error) {
 	content, err := json.Marshal(data, json.Deterministic(true))
 	if err != nil {

@@ -39,13 +39,19 @@ func (s *searcher) openAnswer(t *testing.T, key string) (events *sseReader, disc
 	return events, cancel
 }
 
-// hanging answers with a part, and reports on the channel when the client has disconnected.
-func hanging(gone chan<- struct{}) chatmodel.Handler {
-	return func(w http.ResponseWriter, r *http.Request, _ *chatmodel.Request) {
+// startHanging starts a server whose model answers with a part and then hangs. gone receives a value when the server
+// has disconnected from the model.
+func startHanging(t *testing.T) (s *searcher, model *chatmodel.Server, gone chan struct{}) {
+	t.Helper()
+	s, model = startGenerating(t)
+	s.createPlant(t)
+	gone = make(chan struct{}, 2)
+	model.Handle(func(w http.ResponseWriter, r *http.Request, _ *chatmodel.Request) {
 		chatmodel.Part(w, "It ")
 		<-r.Context().Done()
 		gone <- struct{}{}
-	}
+	})
+	return s, model, gone
 }
 
 func awaitGone(t *testing.T, gone <-chan struct{}) {
@@ -59,10 +65,7 @@ func awaitGone(t *testing.T, gone <-chan struct{}) {
 
 func TestTheModelsRequestEndsWithTheClients(t *testing.T) {
 	t.Parallel()
-	s, model := startGenerating(t)
-	s.createPlant(t)
-	gone := make(chan struct{}, 1)
-	model.Handle(hanging(gone))
+	s, model, gone := startHanging(t)
 	_, disconnect := s.openAnswer(t, s.Admin)
 	disconnect()
 	awaitGone(t, gone)
@@ -90,10 +93,7 @@ func TestTheModelsRequestEndsWithTheClients(t *testing.T) {
 
 func TestAStreamedAnswerEndsWithItsKey(t *testing.T) {
 	t.Parallel()
-	s, model := startGenerating(t)
-	s.createPlant(t)
-	gone := make(chan struct{}, 1)
-	model.Handle(hanging(gone))
+	s, _, gone := startHanging(t)
 	text, key := s.AddKey(
 		t, access.NewKey{Mode: "live", Workspaces: []uuid.UUID{s.Workspace}}, request.ReadNodes, request.ReadEdges,
 	)
@@ -112,10 +112,7 @@ func TestAStreamedAnswerEndsWithItsKey(t *testing.T) {
 
 func TestAnAnswerIsQuotedWhenTheServerStops(t *testing.T) {
 	t.Parallel()
-	s, model := startGenerating(t)
-	s.createPlant(t)
-	gone := make(chan struct{}, 2)
-	model.Handle(hanging(gone))
+	s, model, _ := startHanging(t)
 	events, _ := s.openAnswer(t, s.Admin)
 	calls := len(model.Requests())
 	plain := make(chan *contract.Answer, 1)

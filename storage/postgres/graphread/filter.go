@@ -166,14 +166,24 @@ func jsonValues(text string) []jsontext.Value {
 	if text == "true" || text == "false" {
 		return append(values, jsontext.Value(text))
 	}
-	if text == "" || strings.Trim(text, "-.0123456789") != "" {
-		return values
-	}
-	canonical, err := graph.ParseProperties(jsontext.Value(`{"":` + text + `}`))
-	if err == nil && string(canonical[""]) == text {
-		values = append(values, jsontext.Value(text))
+	if number, _ := jsonNumber(text); number != nil && string(number) == text {
+		values = append(values, number)
 	}
 	return values
+}
+
+// jsonNumber reports whether a text is a number in JSON, and returns its canonical encoding, nil if it is beyond the
+// range of a 64-bit float.
+func jsonNumber(text string) (canonical jsontext.Value, isNumber bool) {
+	value := jsontext.Value(text)
+	if strings.Trim(text, "+-.0123456789eE") != "" || value.Kind() != '0' || !value.IsValid() {
+		return nil, false
+	}
+	parsed, err := graph.ParseProperties(jsontext.Value(`{"":` + text + `}`))
+	if err != nil {
+		return nil, true
+	}
+	return parsed[""], true
 }
 
 // propertyObject returns a JSON object with one member.

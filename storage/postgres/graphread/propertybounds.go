@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -33,44 +32,35 @@ func (b *PropertyBounds) apply(w *postgres.Where) {
 		addBound(w, name, "<=", b.Max[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Prefixes)) {
+		key := w.Arg(name) + "::text"
 		var alternatives []string
 		for _, prefix := range b.Prefixes[name] {
-			alternatives = append(alternatives, "starts_with(properties ->> "+w.Arg(name)+"::text, "+w.Arg(prefix)+"::text)")
+			alternatives = append(alternatives, "starts_with(properties ->> "+key+", "+w.Arg(prefix)+"::text)")
 		}
-		w.Conditions = append(w.Conditions, "("+strings.Join(alternatives, " OR ")+")"+hasType(w, name, "string"))
+		addTyped(w, "("+strings.Join(alternatives, " OR ")+")", key, "string")
 	}
 }
 
-// addBound adds the condition that a property is within a bound.
+// addBound adds the condition that a property is within a bound. A number beyond the range of a 64-bit float is beyond
+// all numbers that are stored.
 func addBound(w *postgres.Where, name, operator, bound string) {
 	key := w.Arg(name) + "::text"
-	if number, ok := jsonNumber(bound); ok {
-		condition := "properties -> " + key + " " + operator + " " + w.Arg(string(number)) + "::jsonb"
-		w.Conditions = append(w.Conditions, condition+hasType(w, name, "number"))
+	number, isNumber := jsonNumber(bound)
+	if !isNumber {
+		addTyped(w, "(properties ->> "+key+`) COLLATE "C" `+operator+" "+w.Arg(bound)+"::text", key, "string")
 		return
 	}
-	condition := "(properties ->> " + key + `) COLLATE "C" ` + operator + " " + w.Arg(bound) + "::text"
-	w.Conditions = append(w.Conditions, condition+hasType(w, name, "string"))
-}
-
-// hasType returns the condition, beginning with AND, that a property has a type of JSON.
-func hasType(w *postgres.Where, name, kind string) string {
-	return " AND jsonb_typeof(properties -> " + w.Arg(name) + "::text) = '" + kind + "'"
-}
-
-// jsonNumber returns the canonical encoding of a text that is a number in JSON. A number beyond the range of a 64-bit
-// float is beyond all numbers that are stored.
-func jsonNumber(text string) (jsontext.Value, bool) {
-	value := jsontext.Value(text)
-	if strings.Trim(text, "+-.0123456789eE") != "" || value.Kind() != '0' || !value.IsValid() {
-		return nil, false
-	}
-	canonical, err := graph.ParseProperties(jsontext.Value(`{"":` + text + `}`))
 	switch {
-	case err == nil:
-		return canonical[""], true
-	case text[0] == '-':
-		return jsontext.Value("-1e309"), true
+	case number != nil:
+	case bound[0] == '-':
+		number = jsontext.Value("-1e309")
+	default:
+		number = jsontext.Value("1e309")
 	}
-	return jsontext.Value("1e309"), true
+	addTyped(w, "properties -> "+key+" "+operator+" "+w.Arg(string(number))+"::jsonb", key, "number")
+}
+
+// addTyped adds a condition, and that the property has a type of JSON. key is the expression for its name.
+func addTyped(w *postgres.Where, condition, key, kind string) {
+	w.Conditions = append(w.Conditions, condition+" AND jsonb_typeof(properties -> "+key+") = '"+kind+"'")
 }
