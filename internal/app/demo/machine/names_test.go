@@ -19,6 +19,7 @@ func TestInstancesOfAProgramShareOneName(t *testing.T) {
 		"kworker/0:1H-events":         "kworker",
 		"kworker/u8:2-ext4-rsv":       "kworker",
 		"migration/7":                 "migration",
+		"spaced /7":                   "spaced",
 		"worker-18231":                "worker-*",
 		"worker-18232":                "worker-*",
 		"job.20260101.99":             "job.*.99",

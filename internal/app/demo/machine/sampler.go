@@ -145,7 +145,8 @@ var (
 // programName returns the name that the instances of a program share: kernel threads lose what follows the slash
 // (kworker/0:1-events is kworker), and long numbers become a star (worker-18231 is worker-*).
 func programName(command string) string {
-	return longNumber.ReplaceAllString(threadName.ReplaceAllString(cleanName(command), "$1"), "*")
+	name := strings.TrimSpace(threadName.ReplaceAllString(cleanName(command), "$1"))
+	return longNumber.ReplaceAllString(name, "*")
 }
 
 // interfaceName returns the series name of a network interface. Those that container engines create and remove, each
