@@ -22,8 +22,6 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-const waitTimeout = time.Minute
-
 type fixture struct {
 	t      *testing.T
 	broker *kafkatest.Broker
@@ -85,7 +83,7 @@ func encoded(t *testing.T, r auditrecord.Record) []byte {
 // waitForRecords waits until a query returns n records, and returns them.
 func (f *fixture) waitForRecords(n int) []auditrecord.Record {
 	f.t.Helper()
-	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testenv.WaitTimeout); ; time.Sleep(20 * time.Millisecond) {
 		found, err := f.store.Audit(f.t.Context(), auditlog.Filter{}, nil, 0, 1000)
 		require.NoError(f.t, err)
 		if len(found) == n {
@@ -114,7 +112,7 @@ func TestAUseIsShownOnceHoweverOftenItComes(t *testing.T) {
 	c, stop := f.run()
 	defer stop()
 	f.produce(encoded(t, final), []byte("no record"), encoded(t, request), encoded(t, final))
-	for deadline := time.Now().Add(waitTimeout); c.Metrics().Snapshot().Records < 4; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testenv.WaitTimeout); c.Metrics().Snapshot().Records < 4; time.Sleep(20 * time.Millisecond) {
 		require.True(t, time.Now().Before(deadline))
 	}
 	require.EqualValues(t, 1, c.Metrics().Snapshot().DeadLetters)

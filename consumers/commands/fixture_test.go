@@ -27,10 +27,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-const (
-	partitions  = 4
-	waitTimeout = time.Minute
-)
+const partitions = 4
 
 // fixture contains a log, or topics with a prefix of the test on a shared log, a separate
 // Postgres and Redis, and a workspace.
@@ -90,7 +87,7 @@ func (f *fixture) newWorkspace() uuid.UUID {
 
 func (f *fixture) eventually(what string, condition func() bool) {
 	f.tb.Helper()
-	require.Eventually(f.tb, condition, waitTimeout, 5*time.Millisecond, what)
+	require.Eventually(f.tb, condition, testenv.WaitTimeout, 5*time.Millisecond, what)
 }
 
 // running is a running consumer.
@@ -149,7 +146,7 @@ func (f *fixture) submit(r *graphrecord.Request) *eventsv1.Outcome {
 		require.NoError(f.tb, err)
 		require.Equal(f.tb, r.ID[:], outcome.GetId())
 		return outcome
-	case <-time.After(waitTimeout):
+	case <-time.After(testenv.WaitTimeout):
 		require.FailNow(f.tb, "no reply")
 		return nil
 	}
@@ -226,7 +223,7 @@ func (f *fixture) readTopic(name string, count int) []*kgo.Record {
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))...)
 	require.NoError(f.tb, err)
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.WaitTimeout)
 	defer cancel()
 	var records []*kgo.Record
 	for len(records) < count {

@@ -31,10 +31,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-const (
-	partitions  = 4
-	waitTimeout = 2 * time.Minute
-)
+const partitions = 4
 
 // fixture is a separate installation for a test, with a running commands consumer.
 type fixture struct {
@@ -117,7 +114,7 @@ func (f *fixture) do(workspace uuid.UUID, payloads ...graph.Payload) {
 
 func (f *fixture) eventually(what string, condition func() bool) {
 	f.tb.Helper()
-	require.Eventually(f.tb, condition, waitTimeout, 20*time.Millisecond, what)
+	require.Eventually(f.tb, condition, testenv.WaitTimeout, 20*time.Millisecond, what)
 }
 
 func text(s string) *string { return &s }
@@ -203,7 +200,7 @@ func (f *fixture) waitForConvergence(workspaces ...uuid.UUID) {
 	f.tb.Helper()
 	want := f.expectedVectors(workspaces...)
 	var got []string
-	deadline := time.Now().Add(waitTimeout)
+	deadline := time.Now().Add(testenv.WaitTimeout)
 	for time.Now().Before(deadline) {
 		if index, ok := f.live(); ok {
 			if got = f.storedVectors(index.Collection); slices.Equal(want, got) {
@@ -226,7 +223,7 @@ func (f *fixture) waitForStatus(workspace uuid.UUID, condition func(textindex.In
 		var err error
 		last, err = f.graph.IndexStatus(context.Background(), workspace)
 		return err == nil && condition(last)
-	}, waitTimeout, 20*time.Millisecond, "%+v", &last)
+	}, testenv.WaitTimeout, 20*time.Millisecond, "%+v", &last)
 }
 
 // ready reports whether the vector index is complete. It ignores the overall status, because no

@@ -22,10 +22,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-const (
-	partitions  = 2
-	waitTimeout = time.Minute
-)
+const partitions = 2
 
 // fixture contains a log, a Postgres and a Redis with a running commands consumer, so that the
 // events are those of real changes.
@@ -76,7 +73,7 @@ func (f *fixture) consume(group string) (c *lexical.Consumer, stop func()) {
 
 func (f *fixture) eventually(what string, condition func() bool) {
 	f.tb.Helper()
-	require.Eventually(f.tb, condition, waitTimeout, 10*time.Millisecond, what)
+	require.Eventually(f.tb, condition, testenv.WaitTimeout, 10*time.Millisecond, what)
 }
 
 // do submits commands one by one and waits until they are decided.

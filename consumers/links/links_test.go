@@ -23,9 +23,6 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// A linker that stops while it acquires the lease can leave it held until it expires, after a minute.
-const waitTimeout = 2 * time.Minute
-
 // fixture is a workspace with running consumers of commands and of the text index, and a linker.
 type fixture struct {
 	tb        testing.TB
@@ -97,7 +94,7 @@ func (f *fixture) links(workspace uuid.UUID) []string {
 		status, err := f.graph.IndexStatus(ctx, workspace)
 		require.NoError(f.tb, err)
 		return index.Sequence == index.Head && !index.Filling && status.Links.Pending == 0
-	}, waitTimeout, 10*time.Millisecond, "all is linked")
+	}, testenv.WaitTimeout, 10*time.Millisecond, "all is linked")
 	rows, err := f.conn.Query(ctx, `SELECT concat(s.name, ' -> ', t.name, ': ', e.properties -> 'link' ->> 'text')
 		FROM edges e JOIN nodes s ON s.workspace_id = e.workspace_id AND s.id = e.source_id
 		JOIN nodes t ON t.workspace_id = e.workspace_id AND t.id = e.target_id

@@ -13,6 +13,7 @@ import (
 	"github.com/livegraph/livegraph/consumers/maintenance"
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // queryPostgres returns the only value of a query in Postgres, as text.
@@ -58,7 +59,7 @@ func TestNodesThatWereDeletedLongAgoArePurged(t *testing.T) {
 	stop := w.run(w.newRunner(func(d *maintenance.Deps) {
 		d.Config.GraphEvery, d.Config.PurgeEvery = 20*time.Millisecond, 20*time.Millisecond
 	}))
-	require.Eventually(t, func() bool { return w.nodeContents(asked) == purged }, waitTimeout, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return w.nodeContents(asked) == purged }, testenv.WaitTimeout, 20*time.Millisecond)
 	time.Sleep(200 * time.Millisecond)
 	stop()
 	require.Equal(t, "Quintus 0", w.nodeContents(old), "by default they are kept permanently")
@@ -67,7 +68,7 @@ func TestNodesThatWereDeletedLongAgoArePurged(t *testing.T) {
 		d.Config.GraphEvery, d.Config.PurgeEvery = 20*time.Millisecond, 20*time.Millisecond
 		d.Config.DeletedNodesFor = 48 * time.Hour
 	}))
-	require.Eventually(t, func() bool { return w.nodeContents(old) == purged }, waitTimeout, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return w.nodeContents(old) == purged }, testenv.WaitTimeout, 20*time.Millisecond)
 	require.Equal(t, "Quintus 0", w.nodeContents(young))
 }
 
@@ -86,7 +87,7 @@ func TestUndoEntriesThatNobodyCanReachAreRemoved(t *testing.T) {
 		))
 	}
 	w.run(w.newRunner(func(d *maintenance.Deps) { d.Config.GraphEvery = 20 * time.Millisecond }))
-	require.Eventually(t, func() bool { return left(long) == "1000 from 4001" }, waitTimeout, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return left(long) == "1000 from 4001" }, testenv.WaitTimeout, 20*time.Millisecond)
 	require.Equal(t, "900 from 1", left(short))
 }
 
@@ -117,7 +118,7 @@ func TestRecordsThatAreOldAreRemovedFromTheLogOnceTheyAreRead(t *testing.T) {
 	require.Zero(t, starts(), "they are kept for as long as there is room")
 	stop()
 	w.run(w.newRunner(trims))
-	for until := time.Now().Add(waitTimeout); starts() == 0; time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(testenv.WaitTimeout); starts() == 0; time.Sleep(50 * time.Millisecond) {
 		require.Less(t, time.Now(), until, "nothing is removed")
 	}
 }

@@ -18,8 +18,6 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-const waitTimeout = 2 * time.Minute
-
 func TestOldPointsAreRemovedAndOthersStay(t *testing.T) {
 	w := newFixture(t)
 	limited, free := w.createWorkspace(30), w.createWorkspace(0)
@@ -41,7 +39,7 @@ func TestOldPointsAreRemovedAndOthersStay(t *testing.T) {
 		ever: "0l 0l 0n 0s 2n 2s 30n 30s 31n 31s 400n 400s 7n 7s 8n 8s",
 	}
 	for source, ages := range want {
-		require.Eventually(t, func() bool { return w.storedAges(source) == ages }, waitTimeout, 50*time.Millisecond, ages)
+		require.Eventually(t, func() bool { return w.storedAges(source) == ages }, testenv.WaitTimeout, 50*time.Millisecond, ages)
 	}
 	require.NotEqual(t, untouched, w.dump(free))
 	stop()
@@ -53,7 +51,7 @@ func TestOldPointsAreRemovedAndOthersStay(t *testing.T) {
 	w.now = now.AddDate(0, 0, 40)
 	w.run(w.newRunner())
 	for _, source := range []uuid.UUID{month, week, long, own} {
-		require.Eventually(t, func() bool { return w.storedAges(source) == "" }, waitTimeout, 50*time.Millisecond)
+		require.Eventually(t, func() bool { return w.storedAges(source) == "" }, testenv.WaitTimeout, 50*time.Millisecond)
 	}
 	require.Equal(t, want[ever], w.storedAges(ever))
 }
@@ -66,7 +64,7 @@ func TestWhereAllIsOldWholePartsAreDropped(t *testing.T) {
 	w.producePoints(workspace, source, 200, 130, 70, 1)
 	w.consume()
 	stop := w.run(w.newRunner())
-	require.Eventually(t, func() bool { return w.storedAges(source) == "1l 1l 1n 1s" }, waitTimeout, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return w.storedAges(source) == "1l 1l 1n 1s" }, testenv.WaitTimeout, 50*time.Millisecond)
 	require.Equal(t, "0", w.query(
 		"SELECT count() FROM system.parts WHERE database = currentDatabase() AND active AND table = 'points' AND "+
 			"partition_id < '202609'",
@@ -85,7 +83,7 @@ func TestWhereAllIsOldWholePartsAreDropped(t *testing.T) {
 	w.producePoints(workspace, source, 301)
 	w.consume()
 	w.run(w.newRunner())
-	require.Eventually(t, func() bool { return w.storedAges(source) == "1l 1l 1n 1s" }, waitTimeout, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return w.storedAges(source) == "1l 1l 1n 1s" }, testenv.WaitTimeout, 50*time.Millisecond)
 	require.Equal(t, "300l 300l 300n 300s", w.storedAges(forever))
 }
 
@@ -99,7 +97,7 @@ func TestTheDiskSpaceOfDeletedRowsIsFreedWhereTheyAreMost(t *testing.T) {
 	w.consume()
 	w.run(w.newRunner())
 	rows := "SELECT sum(rows) FROM system.parts WHERE database = currentDatabase() AND active AND table = 'points'"
-	require.Eventually(t, func() bool { return w.query(rows) == "1" }, waitTimeout, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return w.query(rows) == "1" }, testenv.WaitTimeout, 50*time.Millisecond)
 	require.Equal(t, "400l 400l 400n 400s", w.storedAges(ever))
 }
 
@@ -170,7 +168,7 @@ func (w *fixture) awaitDeletion(
 		d, err = w.registry.WorkspaceDeletion(context.Background(), workspace)
 		require.NoError(w.tb, err)
 		return until(d)
-	}, waitTimeout, 10*time.Millisecond)
+	}, testenv.WaitTimeout, 10*time.Millisecond)
 	return d
 }
 
@@ -217,7 +215,7 @@ func TestOneOfManyDoesTheWorkAndAnotherTakesOverWhenItDies(t *testing.T) {
 	require.True(t, take(a, time.Hour))
 	require.True(t, take(a, 300*time.Millisecond), "to take it again is to renew it")
 	require.False(t, take(b, time.Hour))
-	require.Eventually(t, func() bool { return take(b, time.Hour) }, waitTimeout, 20*time.Millisecond, "it runs out")
+	require.Eventually(t, func() bool { return take(b, time.Hour) }, testenv.WaitTimeout, 20*time.Millisecond, "it runs out")
 	require.False(t, take(a, time.Hour))
 	require.NoError(t, w.registry.ReleaseLease(t.Context(), "work", a), "not one's own")
 	require.False(t, take(a, time.Hour))
@@ -246,7 +244,7 @@ func TestTombstonesAreForgottenWhenTheLogHasOutlivedThem(t *testing.T) {
 		marks, err := w.registry.LogMarks(t.Context())
 		require.NoError(t, err)
 		return len(marks) > 3
-	}, waitTimeout, 20*time.Millisecond)
+	}, testenv.WaitTimeout, 20*time.Millisecond)
 	stop()
 	require.Equal(t, 1, known(), "all of the log is there")
 
@@ -263,10 +261,10 @@ func TestTombstonesAreForgottenWhenTheLogHasOutlivedThem(t *testing.T) {
 		state, err := w.registry.ConsumerState(t.Context(), "points", 0)
 		require.NoError(t, err)
 		return !state.Horizon.IsZero()
-	}, waitTimeout, 20*time.Millisecond)
+	}, testenv.WaitTimeout, 20*time.Millisecond)
 	stop()
 	require.Equal(t, 1, known())
 	w.execPostgres("UPDATE tombstones SET created_at = created_at - interval '4 days'")
 	w.run(w.newRunner())
-	require.Eventually(t, func() bool { return known() == 0 }, waitTimeout, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return known() == 0 }, testenv.WaitTimeout, 20*time.Millisecond)
 }

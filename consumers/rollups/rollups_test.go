@@ -17,10 +17,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-const (
-	waitTimeout  = time.Minute
-	pollInterval = 50 * time.Millisecond
-)
+const pollInterval = 50 * time.Millisecond
 
 // fixture is a store and a registry that no other test uses.
 type fixture struct {
@@ -96,7 +93,7 @@ func TestOneWorkerComputesAndAnotherTakesOver(t *testing.T) {
 	w.insertPoints(3, 1)
 	workers := []*worker{w.startWorker(), w.startWorker()}
 	points := func(i int) float64 { return workers[i].value(t, "livegraph_rollups_points_total", "") }
-	require.Eventually(t, func() bool { return points(0)+points(1) == 60 }, waitTimeout, pollInterval)
+	require.Eventually(t, func() bool { return points(0)+points(1) == 60 }, testenv.WaitTimeout, pollInterval)
 	first, second := 0, 1
 	if points(1) > 0 {
 		first, second = 1, 0
@@ -104,13 +101,13 @@ func TestOneWorkerComputesAndAnotherTakesOver(t *testing.T) {
 	require.Zero(t, workers[second].value(t, "livegraph_rollups_passes_total", "done"), "only one has work")
 
 	w.insertPoints(3, 2) // late points that overwrite the earlier ones
-	require.Eventually(t, func() bool { return points(first) == 120 }, waitTimeout, pollInterval)
+	require.Eventually(t, func() bool { return points(first) == 120 }, testenv.WaitTimeout, pollInterval)
 	require.Positive(t, workers[first].value(t, "livegraph_rollups_marks_total", ""))
 	require.Zero(t, points(second))
 
 	workers[first].stop()
 	w.insertPoints(3, 3)
-	require.Eventually(t, func() bool { return points(second) == 60 }, waitTimeout, pollInterval)
+	require.Eventually(t, func() bool { return points(second) == 60 }, testenv.WaitTimeout, pollInterval)
 }
 
 func TestAWorkerContinuesWhenClickHouseIsAvailableAgain(t *testing.T) {
@@ -119,11 +116,11 @@ func TestAWorkerContinuesWhenClickHouseIsAvailableAgain(t *testing.T) {
 	started := w.startWorker()
 	require.Eventually(t, func() bool {
 		return started.value(t, "livegraph_rollups_passes_total", "done") > 2
-	}, waitTimeout, pollInterval)
+	}, testenv.WaitTimeout, pollInterval)
 	require.NoError(t, server.Stop(t.Context()))
 	require.NoError(t, server.Start(t.Context()))
 	w.insertPoints(5, 1)
 	require.Eventually(
-		t, func() bool { return started.value(t, "livegraph_rollups_points_total", "") == 60 }, waitTimeout, pollInterval,
+		t, func() bool { return started.value(t, "livegraph_rollups_points_total", "") == 60 }, testenv.WaitTimeout, pollInterval,
 	)
 }

@@ -20,8 +20,6 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-const waitTimeout = time.Minute
-
 // fixture is a workspace in its own database.
 type fixture struct {
 	*testing.T
@@ -67,7 +65,7 @@ func (f *fixture) deliveries(webhook uuid.UUID) []hooks.Delivery {
 // eventually waits until condition is true.
 func (f *fixture) eventually(condition func() bool, what string) {
 	f.Helper()
-	require.Eventually(f, condition, waitTimeout, 5*time.Millisecond, what)
+	require.Eventually(f, condition, testenv.WaitTimeout, 5*time.Millisecond, what)
 }
 
 // awaitState waits until the only delivery of a webhook has a state, and returns it.

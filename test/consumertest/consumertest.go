@@ -22,8 +22,6 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-const waitTimeout = 2 * time.Minute
-
 // Group returns the group of the consumer of commands.
 func Group(broker *kafkatest.Broker) string { return broker.Prefix + "commands-test" }
 
@@ -59,7 +57,7 @@ func OpenLog(tb testing.TB, broker *kafkatest.Broker, db *stores.DB, commandPart
 	})
 	require.NoError(tb, err)
 	tb.Cleanup(log.Close)
-	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.WaitTimeout)
 	defer cancel()
 	require.NoError(tb, log.EnsureTopics(ctx, kafka.TopicSettings{
 		Partitions: 1, CommandsPartitions: commandPartitions, Replication: -1, RetentionBytes: 1 << 30,
@@ -114,7 +112,7 @@ func AwaitOutcome(tb testing.TB, db *stores.DB, ref graphstore.CommandRef) {
 		found, err := db.CommandOutcomes(context.Background(), []graphstore.CommandRef{ref})
 		require.NoError(tb, err)
 		return found[ref] != nil
-	}, waitTimeout, 5*time.Millisecond, "the commands are decided")
+	}, testenv.WaitTimeout, 5*time.Millisecond, "the commands are decided")
 }
 
 // Do submits commands of an actor one by one, and waits until all are decided.

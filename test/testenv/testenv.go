@@ -34,6 +34,10 @@ import (
 // StartTimeout bounds an engine's start, including the installation of its packages.
 const StartTimeout = 10 * time.Minute
 
+// WaitTimeout is how long tests wait for something that happens within a second on an idle machine.
+// It is longer than a lease stays held whose holder stopped while acquiring it, which is a minute.
+const WaitTimeout = 2 * time.Minute
+
 // DropTimeout bounds the removal of a test's database.
 const DropTimeout = 20 * time.Second
 
