@@ -112,7 +112,8 @@ func TestAUseIsShownOnceHoweverOftenItComes(t *testing.T) {
 	c, stop := f.run()
 	defer stop()
 	f.produce(encoded(t, final), []byte("no record"), encoded(t, request), encoded(t, final))
-	for deadline := time.Now().Add(testenv.WaitTimeout); c.Metrics().Snapshot().Records < 4; time.Sleep(20 * time.Millisecond) {
+	deadline := time.Now().Add(testenv.WaitTimeout)
+	for ; c.Metrics().Snapshot().Records < 4; time.Sleep(20 * time.Millisecond) {
 		require.True(t, time.Now().Before(deadline))
 	}
 	require.EqualValues(t, 1, c.Metrics().Snapshot().DeadLetters)

@@ -39,7 +39,9 @@ func TestOldPointsAreRemovedAndOthersStay(t *testing.T) {
 		ever: "0l 0l 0n 0s 2n 2s 30n 30s 31n 31s 400n 400s 7n 7s 8n 8s",
 	}
 	for source, ages := range want {
-		require.Eventually(t, func() bool { return w.storedAges(source) == ages }, testenv.WaitTimeout, 50*time.Millisecond, ages)
+		require.Eventually(
+			t, func() bool { return w.storedAges(source) == ages }, testenv.WaitTimeout, 50*time.Millisecond, ages,
+		)
 	}
 	require.NotEqual(t, untouched, w.dump(free))
 	stop()
@@ -64,7 +66,9 @@ func TestWhereAllIsOldWholePartsAreDropped(t *testing.T) {
 	w.producePoints(workspace, source, 200, 130, 70, 1)
 	w.consume()
 	stop := w.run(w.newRunner())
-	require.Eventually(t, func() bool { return w.storedAges(source) == "1l 1l 1n 1s" }, testenv.WaitTimeout, 50*time.Millisecond)
+	require.Eventually(
+		t, func() bool { return w.storedAges(source) == "1l 1l 1n 1s" }, testenv.WaitTimeout, 50*time.Millisecond,
+	)
 	require.Equal(t, "0", w.query(
 		"SELECT count() FROM system.parts WHERE database = currentDatabase() AND active AND table = 'points' AND "+
 			"partition_id < '202609'",
@@ -83,7 +87,9 @@ func TestWhereAllIsOldWholePartsAreDropped(t *testing.T) {
 	w.producePoints(workspace, source, 301)
 	w.consume()
 	w.run(w.newRunner())
-	require.Eventually(t, func() bool { return w.storedAges(source) == "1l 1l 1n 1s" }, testenv.WaitTimeout, 50*time.Millisecond)
+	require.Eventually(
+		t, func() bool { return w.storedAges(source) == "1l 1l 1n 1s" }, testenv.WaitTimeout, 50*time.Millisecond,
+	)
 	require.Equal(t, "300l 300l 300n 300s", w.storedAges(forever))
 }
 
@@ -215,7 +221,9 @@ func TestOneOfManyDoesTheWorkAndAnotherTakesOverWhenItDies(t *testing.T) {
 	require.True(t, take(a, time.Hour))
 	require.True(t, take(a, 300*time.Millisecond), "to take it again is to renew it")
 	require.False(t, take(b, time.Hour))
-	require.Eventually(t, func() bool { return take(b, time.Hour) }, testenv.WaitTimeout, 20*time.Millisecond, "it runs out")
+	require.Eventually(
+		t, func() bool { return take(b, time.Hour) }, testenv.WaitTimeout, 20*time.Millisecond, "it runs out",
+	)
 	require.False(t, take(a, time.Hour))
 	require.NoError(t, w.registry.ReleaseLease(t.Context(), "work", a), "not one's own")
 	require.False(t, take(a, time.Hour))

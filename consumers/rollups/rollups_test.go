@@ -120,7 +120,7 @@ func TestAWorkerContinuesWhenClickHouseIsAvailableAgain(t *testing.T) {
 	require.NoError(t, server.Stop(t.Context()))
 	require.NoError(t, server.Start(t.Context()))
 	w.insertPoints(5, 1)
-	require.Eventually(
-		t, func() bool { return started.value(t, "livegraph_rollups_points_total", "") == 60 }, testenv.WaitTimeout, pollInterval,
-	)
+	require.Eventually(t, func() bool {
+		return started.value(t, "livegraph_rollups_points_total", "") == 60
+	}, testenv.WaitTimeout, pollInterval)
 }
