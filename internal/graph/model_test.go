@@ -195,11 +195,6 @@ func (m *model) mayRedo(entry *modelEntry) bool {
 		if last[e.fieldKey] != entry.priorWriters[e.fieldKey] || !created[e.id] && !now.isLive(e.id) {
 			return false
 		}
-		for _, end := range e.ends {
-			if created[e.id] && !created[end] && !now.isLive(end) {
-				return false // also if the same batch deletes the edge later
-			}
-		}
 	}
 	for id, writers := range entry.deletedWriters {
 		if entry.isCascadeDeleted(id) {

@@ -11,7 +11,7 @@ func (d *decision) redo(o Origin, p Pick) (*Target, error) {
 	}
 	err = d.applySteps(target, func() error {
 		for i := range target.Steps {
-			obstacles, err := d.redoStep(target.Sequence, &target.Steps[i])
+			obstacles, err := d.redoStep(target, &target.Steps[i])
 			if err != nil {
 				return err
 			}
@@ -19,26 +19,51 @@ func (d *decision) redo(o Origin, p Pick) (*Target, error) {
 				return d.blocked("redone", obstacles)
 			}
 		}
-		return nil
+		return d.checkEnds(target)
 	})
 	return target.asTarget(), err
 }
 
-// redoStep redoes one step of the command with sequence s. If it is blocked, redoStep
-// returns the obstacles and changes nothing.
-func (d *decision) redoStep(s Sequence, step *Step) ([]obstacle, error) {
+// checkEnds checks that the ends of the edges that a target created exist, after all of its steps. A batch may create
+// an edge and delete it again: its ends were not necessary for the UNDO, so they are not for the REDO.
+func (d *decision) checkEnds(target *Change) error {
+	for i := range target.Steps {
+		if target.Steps[i].Type != TypeCreateEdge {
+			continue
+		}
+		edge, err := d.state.Edge(target.Steps[i].Edge.ID)
+		if err != nil {
+			return err
+		}
+		if edge.Deleted {
+			continue
+		}
+		missing, err := d.missingEnds(edge)
+		if err != nil {
+			return err
+		}
+		if len(missing) > 0 {
+			return d.blocked("redone", missing)
+		}
+	}
+	return nil
+}
+
+// redoStep redoes one step of a target. If it is blocked, redoStep returns the obstacles
+// and changes nothing.
+func (d *decision) redoStep(target *Change, step *Step) ([]obstacle, error) {
 	if step.Node != nil {
 		node, err := d.state.Node(step.Node.ID)
 		if err != nil {
 			return nil, err
 		}
-		return d.redoNode(s, step, node)
+		return d.redoNode(target.Sequence, step, node)
 	}
 	edge, err := d.state.Edge(step.Edge.ID)
 	if err != nil {
 		return nil, err
 	}
-	return d.redoEdge(s, step, edge)
+	return d.redoEdge(target, step, edge)
 }
 
 func (d *decision) redoNode(s Sequence, step *Step, old *Node) ([]obstacle, error) {
@@ -71,20 +96,22 @@ func (d *decision) redoNode(s Sequence, step *Step, old *Node) ([]obstacle, erro
 	return nil, d.do(applied)
 }
 
-func (d *decision) redoEdge(s Sequence, step *Step, old *Edge) ([]obstacle, error) {
+func (d *decision) redoEdge(target *Change, step *Step, old *Edge) ([]obstacle, error) {
 	edge := old.clone()
 	applied := Step{Type: step.Type, Edge: edge}
 	switch step.Type {
 	case TypeCreateEdge:
-		missing, err := d.missingEnds(old)
-		if err != nil || len(missing) > 0 {
-			return missing, err
+		if len(target.Steps) == 1 { // a single step is not rolled back; see checkEnds for several
+			missing, err := d.missingEnds(old)
+			if err != nil || len(missing) > 0 {
+				return missing, err
+			}
 		}
 		if obstacles := d.redoCreate(edge); len(obstacles) > 0 {
 			return obstacles, nil
 		}
 	case TypeUpdateEdge:
-		overwritten, obstacles := d.redoFields(s, step, edge, step.Edge)
+		overwritten, obstacles := d.redoFields(target.Sequence, step, edge, step.Edge)
 		if len(obstacles) > 0 {
 			return obstacles, nil
 		}
@@ -93,7 +120,7 @@ func (d *decision) redoEdge(s Sequence, step *Step, old *Edge) ([]obstacle, erro
 		if obstacles := differences(step, old); len(obstacles) > 0 {
 			return obstacles, nil
 		}
-		_, err := d.removeEdge(old, s)
+		_, err := d.removeEdge(old, target.Sequence)
 		return nil, err
 	default:
 		return nil, fmt.Errorf("graph: no redo of %s on an edge", step.Type)

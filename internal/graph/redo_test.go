@@ -41,3 +41,41 @@ func TestRedoingIsBlockedByWhatOthersDidSinceTheUndo(t *testing.T) {
 		})
 	}
 }
+
+func TestRedoingABatchNeedsOnlyTheEndsOfTheEdgesThatRemain(t *testing.T) {
+	for name, c := range map[string]struct {
+		last    graph.Payload // of the batch
+		blocked bool
+	}{
+		"an edge that remains":                              {rename(1, "x"), true},
+		"an edge that the batch deletes":                    {graph.DeleteEdge{ID: edgeID(1)}, false},
+		"an edge that the batch deletes with its other end": {graph.DeleteNode{ID: nodeID(1)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.do(3, node(1))
+			end := f.do(3, node(2))
+			batch := commandID(100)
+			_, err := f.ApplyBatch(graph.Batch{
+				ID: batch, Origin: graph.Origin{Actor: actorID(1), Scopes: []string{"admin"}},
+				Actions: []graph.Action{{Payload: edge(1, 1, 2)}, {Payload: c.last}},
+			})
+			require.NoError(t, err)
+			if c.blocked {
+				f.do(1, graph.Undo{})
+			}
+			undone := graph.Undo{Pick: graph.Pick{CommandID: end}}
+			f.do(3, undone)
+			if !c.blocked {
+				f.do(1, graph.Undo{})
+				f.do(1, graph.Redo{})
+				return
+			}
+			require.Equal(
+				t, []graph.Conflict{{Kind: "node", ID: nodeID(2), ByCommandID: commandID(f.count)}}, f.blocked(1, graph.Redo{}),
+			)
+			require.True(t, f.Edges[edgeID(1)].Deleted)
+			require.Equal(t, "n", f.Nodes[nodeID(1)].Name, "the steps before are rolled back")
+		})
+	}
+}
