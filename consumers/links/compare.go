@@ -159,6 +159,10 @@ func (c *comparison) readLinks(ctx context.Context, ids []uuid.UUID) error {
 	for id, n := range found {
 		c.nodes[id] = n
 	}
+	for id, list := range c.mentions {
+		n := c.nodes[id]
+		c.mentions[id] = links.Confirm(n.Name+"\n"+*n.Description, list, c.nodes)
+	}
 	c.incoming, err = c.deps.Graph.IncomingLinks(ctx, c.workspace, targets, maxIncoming)
 	return err
 }
@@ -171,10 +175,7 @@ func (c *comparison) actions(ctx context.Context, node uuid.UUID) (actions []gra
 	}
 	wanted := map[uuid.UUID]bool{}
 	for _, m := range c.mentions[node] {
-		target, exists := c.nodes[m.Target]
-		if !exists {
-			continue
-		}
+		target := c.nodes[m.Target]
 		wanted[m.Target] = true
 		action, err := c.linkTo(ctx, &source, &target, m)
 		if err != nil {

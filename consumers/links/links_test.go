@@ -146,6 +146,20 @@ func TestMentionsBecomeLinksAndFollowTheTexts(t *testing.T) {
 		"Pump 8 -> Hall 3: Hall 3"), f.links(f.workspace), "what happened meanwhile is not lost")
 }
 
+func TestLinksFollowTheExplanationOfAName(t *testing.T) {
+	f := newFixture(t)
+	f.startLinker()
+	target := node("Night Heat (director)", "A name.")
+	f.do(f.workspace, target, node("Report", "It was directed by Night Heat, and photographed."))
+	linked := []string{"Report -> Night Heat (director): Night Heat"}
+	require.Equal(t, linked, f.links(f.workspace))
+	rename := func(name string) { f.do(f.workspace, graph.UpdateNode{ID: target.ID, Name: &name}) }
+	rename("Night Heat (singer)")
+	require.Empty(t, f.links(f.workspace))
+	rename("Night Heat (photographer)")
+	require.Equal(t, []string{"Report -> Night Heat (photographer): Night Heat"}, f.links(f.workspace))
+}
+
 func TestALinkThatAUserDeletedStaysDeletedUntilATextChanges(t *testing.T) {
 	f := newFixture(t)
 	f.startLinker()

@@ -92,6 +92,7 @@ type Mention struct {
 	Text     string // the first mention
 	From, To int    // its position in the text, in bytes
 	Count    int    // mentions
+	key      string // of the name
 	// Weight is the certainty that the text means this node: 1, or less if other nodes have the name.
 	Weight float64
 }
@@ -138,6 +139,7 @@ func Mentions(text string, spans [][]lexical.Span, owners map[string][]Owner, ow
 					index[o.Node] = len(mentions)
 					mentions = append(mentions, Mention{
 						Target: o.Node, Text: text[s.From:s.To], From: s.From, To: s.To, Count: 1, Weight: 1 / float64(len(found)),
+						key: o.Key,
 					})
 				}
 			}
@@ -178,21 +180,27 @@ func ownersOf(text string, s *lexical.Span, owners map[string][]Owner) []Owner {
 }
 
 // isPartOfName reports whether a span of capitalised words seems to be a part of a longer name that no node
-// has: a single word beside another capitalised one, as in "Los Angeles" or "Roman Empire", or two words
-// before one.
+// has: a single word beside another capitalised one, as in "Los Angeles" or "Roman Empire", two words
+// before one, or one or two words that a particle connects with a capitalised one, as in "Anna da Silva".
 func isPartOfName(text string, s *lexical.Span) bool {
 	if s.Words > 2 {
 		return false
 	}
-	if rest, spaced := strings.CutPrefix(text[s.To:], " "); spaced && startsUpper(rest) {
+	next, rest := nextWord(text[s.To:])
+	if startsUpper(next) {
 		return true
 	}
-	before, spaced := strings.CutSuffix(text[:s.From], " ")
-	if s.Words > 1 || !spaced {
+	if afterNext, _ := nextWord(rest); isParticle(next) && startsUpper(afterNext) {
+		return true
+	}
+	previous, before := previousWord(text[:s.From])
+	if isParticle(previous) {
+		beforePrevious, _ := previousWord(before)
+		return startsUpper(beforePrevious)
+	}
+	if s.Words > 1 {
 		return false
 	}
-	before = before[max(0, len(before)-maxNeighbour):]
-	previous := before[strings.LastIndexAny(before, " \n\"(")+1:]
 	if initial, dotted := strings.CutSuffix(previous, "."); dotted && utf8.RuneCountInString(initial) <= 2 {
 		previous = initial
 	}
@@ -200,7 +208,39 @@ func isPartOfName(text string, s *lexical.Span) bool {
 	return startsUpper(previous) && unicode.IsLetter(last)
 }
 
-// maxNeighbour is the number of bytes before a span that are searched for the word before it.
+// particles connect the parts of personal names.
+var particles = []string{
+	"bin", "bint", "da", "de", "del", "della", "der", "di", "do", "dos", "du", "ibn", "la", "le", "van", "von",
+}
+
+func isParticle(word string) bool { return slices.Contains(particles, word) }
+
+// nextWord returns the word that a space separates from the text before, and what follows it. Empty: the
+// text does not begin with a space.
+func nextWord(text string) (word, rest string) {
+	text, spaced := strings.CutPrefix(text, " ")
+	if !spaced {
+		return "", ""
+	}
+	text = text[:min(len(text), maxNeighbour)]
+	if end := strings.IndexAny(text, " \n"); end >= 0 {
+		return text[:end], text[end:]
+	}
+	return text, ""
+}
+
+// previousWord returns the word that a space separates from the text after, and what is before it.
+func previousWord(text string) (word, before string) {
+	text, spaced := strings.CutSuffix(text, " ")
+	if !spaced {
+		return "", ""
+	}
+	text = text[max(0, len(text)-maxNeighbour):]
+	start := strings.LastIndexAny(text, " \n\"(") + 1
+	return text[start:], text[:start]
+}
+
+// maxNeighbour is the number of bytes beside a span that are searched for a word.
 const maxNeighbour = 64
 
 func startsUpper(text string) bool {

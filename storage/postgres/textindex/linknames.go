@@ -71,7 +71,7 @@ func (p *lexicalBatch) stageLinks(n *lexicalNode) {
 		p.links.changed.Add(n.workspace, []uuid.UUID{n.id}, nil)
 		p.links.isDocument = append(p.links.isDocument, document.MarkOf(&node) != nil)
 	}
-	kept := map[string]bool{}
+	kept, unchanged := map[string]bool{}, len(p.links.changedKeys.keys)
 	for _, name := range now {
 		kept[name.Key] = true
 		if old, known := before[name.Key]; !known || old != name {
@@ -82,6 +82,14 @@ func (p *lexicalBatch) stageLinks(n *lexicalNode) {
 	for key, name := range before {
 		if !kept[key] {
 			p.links.removed.add(n.workspace, n.id, name)
+			p.links.changedKeys.add(n.workspace, n.id, name)
+		}
+	}
+	if len(p.links.changedKeys.keys) == unchanged {
+		return
+	}
+	for _, name := range now { // a short name means the node where texts have its explanation, which may be another one
+		if name.Alias {
 			p.links.changedKeys.add(n.workspace, n.id, name)
 		}
 	}
