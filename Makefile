@@ -178,10 +178,10 @@ fuzz: ## run each fuzz target for FUZZTIME (1m); FUZZ=name only those that match
 	@./test/fuzz.sh $(or $(FUZZTIME),1m) '$(or $(FUZZ),.)'
 
 .PHONY: chaos
-chaos: build ## try FAULTS (100) faults under load; SEED=n deals the same again, KAFKA=apache, ONLY='kill/*', LOAD=0.4 of the usual load, RECORD=yes keeps the log
+chaos: build ## try FAULTS (100) faults under load; SEED=n deals the same again, KAFKA=apache, SHARDS=2 of ClickHouse, ONLY='kill/*', LOAD=0.4 of the usual load, RECORD=yes keeps the log
 	@$(BIN)/livegraph engines install
 	@go build -o $(BIN)/chaos ./test/chaos/cmd
-	@$(BIN)/chaos -faults $(or $(FAULTS),100) $(if $(SEED),-seed $(SEED)) $(if $(KAFKA),-kafka $(KAFKA)) $(if $(ONLY),-only '$(ONLY)') $(if $(LOAD),-load $(LOAD)) \
+	@$(BIN)/chaos -faults $(or $(FAULTS),100) $(if $(SEED),-seed $(SEED)) $(if $(KAFKA),-kafka $(KAFKA)) $(if $(SHARDS),-shards $(SHARDS)) $(if $(ONLY),-only '$(ONLY)') $(if $(LOAD),-load $(LOAD)) \
 		-binary $(BIN)/livegraph -commit '$(COMMIT)' $(if $(RECORD),-runs test/chaos/runs)
 
 .PHONY: mutants

@@ -86,6 +86,7 @@ func runCommand(args []string, out io.Writer) int {
 	flags.IntVar(&c.PerRound, "per-round", 6, "how many faults overlap")
 	flags.Float64Var(&c.Load, "load", 0, "factor of the usual load, for several concurrent runs; default: 1")
 	flags.StringVar(&c.Environment.Kafka, "kafka", "", "apache: on Apache Kafka, instead of the embedded edition")
+	flags.IntVar(&c.Environment.Shards, "shards", 0, "ClickHouse is a cluster of this many shards; default: one server")
 	flags.BoolVar(
 		&c.Environment.Embedder, "embedder", true, "with the embedded embedder, instead of the model inside the binary",
 	)

@@ -39,9 +39,11 @@ func (env *Environment) starters() map[string]starter {
 		}
 	}
 	all := map[string]starter{
-		ClickHouse: child(ClickHouse, embedded.StartClickHouse),
-		Redis:      child(Redis, embedded.StartValkey),
-		Milvus:     child(Milvus, embedded.StartMilvus),
+		ClickHouse: child(ClickHouse, func(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
+			return embedded.StartClickHouseShards(ctx, o, embedded.Shards{Count: env.options.Shards})
+		}),
+		Redis:  child(Redis, embedded.StartValkey),
+		Milvus: child(Milvus, embedded.StartMilvus),
 		Postgres: child(Postgres, func(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
 			return embedded.StartPostgres(ctx, embedded.PostgresOptions{Options: o, Settings: postgresSettings})
 		}),

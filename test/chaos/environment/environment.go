@@ -45,6 +45,7 @@ type Options struct {
 	Dir      string // parent of all data and logs; created if missing
 	Binary   string // the built livegraph
 	Kafka    string // Apache; "": the embedded edition
+	Shards   int    // of ClickHouse, which is then a cluster; 0: one server
 	Embedder bool   // run the embedded embedder; otherwise the model inside the binary is used
 	Disks    bool   // mount a disk for each engine, which can be filled; see MayMount
 	Seed     uint64 // of the random choices of the proxies
@@ -271,6 +272,9 @@ func (env *Environment) environment() []string {
 		"LIVEGRAPH_POSTGRES_MAX_CONNS=8", "LIVEGRAPH_KAFKA_SESSION_TIMEOUT=" + SessionTimeout.String(),
 		"LIVEGRAPH_ROLLUPS_QUIET=2s", "LIVEGRAPH_ROLLUPS_LATE=5s",
 		"LIVEGRAPH_LOG_FORMAT=json",
+	}
+	if env.options.Shards > 0 {
+		settings = append(settings, "LIVEGRAPH_CLICKHOUSE_CLUSTER="+embedded.ClickHouseCluster)
 	}
 	e := env.Engine(Embedder)
 	if e == nil {

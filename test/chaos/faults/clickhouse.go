@@ -67,8 +67,9 @@ func clickhouseFaults(env *environment.Environment, s *environment.Stores) []Fau
 func setTables(
 	ctx context.Context, s *environment.Stores, dice *rand.Rand, settings map[string]string,
 ) (func(context.Context) error, error) {
-	rows, err := s.ClickHouse.Query(
-		ctx, "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY name",
+	rows, err := s.ClickHouse.Query( // the tables of shards are in databases with suffixes
+		ctx, `SELECT database || '.' || name FROM system.tables
+			WHERE startsWith(database, currentDatabase()) AND engine LIKE '%MergeTree' ORDER BY database, name`,
 	)
 	if err != nil {
 		return nil, err

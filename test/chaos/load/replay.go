@@ -26,7 +26,7 @@ var replayedTables = map[string]struct{ fields, where string }{
 	"series": {"id, workspace, source, metric, kind", "has($1, toString(workspace)) AND has($2, toString(source))"},
 }
 
-const inOwnSeries = "series IN (SELECT id FROM series WHERE has($1, toString(workspace)))"
+const inOwnSeries = "series GLOBAL IN (SELECT id FROM series WHERE has($1, toString(workspace)))"
 
 // digestTables returns a digest of each table.
 func (l *Load) digestTables(ctx context.Context, stores Stores) (map[string]digest, error) {

@@ -84,7 +84,7 @@ func Execute(ctx context.Context, c Config) (summary Summary, err error) {
 	}
 	summary, err = New(env, driver, Options{
 		Begin: Begin{
-			Seed: c.Environment.Seed, Commit: c.Commit, Kafka: edition,
+			Seed: c.Environment.Seed, Commit: c.Commit, Kafka: edition, Shards: c.Environment.Shards,
 			Embedder: c.Environment.Embedder, Disks: c.Environment.Disks, Losing: c.Losing, PerRound: c.PerRound, Load: c.Load,
 		},
 		Faults: c.Faults, Duration: c.Duration, Spacing: c.Spacing, Kinds: kinds, Log: c.Log,

@@ -24,7 +24,8 @@ type Begin struct {
 	Seed     uint64    `json:"seed"`
 	Commit   string    `json:"commit"`
 	At       time.Time `json:"at"`
-	Kafka    string    `json:"kafka"` // embedded or apache
+	Kafka    string    `json:"kafka"`            // embedded or apache
+	Shards   int       `json:"shards,omitempty"` // of ClickHouse; absent: one server
 	Embedder bool      `json:"embedder"`
 	Disks    bool      `json:"disks"`
 	Losing   bool      `json:"losing,omitempty"` // only faults that lose data by definition

@@ -29,14 +29,14 @@ func Insert(page, text string) (string, error) {
 	return before + begin + "\n" + text + "\n" + end + after, nil
 }
 
-// edition is the sum of the runs on one edition of Kafka.
+// edition is the sum of the runs on the same editions of the engines.
 type edition struct {
 	run.Summary
 	runs        int
 	first, last time.Time
 }
 
-// Build returns the tables of the logs in a directory: a row for each edition of Kafka, and one for
+// Build returns the tables of the logs in a directory: a row for the editions of the engines, and one for
 // each type of fault.
 func Build(folder fs.FS) (string, error) {
 	names, err := fs.Glob(folder, "*.ndjson")
@@ -50,6 +50,9 @@ func Build(folder fs.FS) (string, error) {
 			return "", fmt.Errorf("%s: %w", name, err)
 		}
 		key := begin.Kafka
+		if begin.Shards > 0 {
+			key += fmt.Sprintf(", %d shards of ClickHouse", begin.Shards)
+		}
 		if begin.Losing {
 			key += ", losing"
 		}
@@ -65,7 +68,7 @@ func Build(folder fs.FS) (string, error) {
 		}
 	}
 	var out strings.Builder
-	out.WriteString("| Kafka | runs | from | to | faults | kinds | kills | settlings | longest | took | violations |\n" +
+	out.WriteString("| engines | runs | from | to | faults | kinds | kills | settlings | longest | took | violations |\n" +
 		"|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, key := range slices.Sorted(maps.Keys(editions)) {
 		e := editions[key]

@@ -2,6 +2,7 @@ package table_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -24,6 +25,14 @@ func TestLogsAreAddedUp(t *testing.T) {
 	require.Contains(t, text, "| embedded | 2 | 2026-11-22 | 2026-11-22 | 6 | 2 | 6 | 2 | 2.5 s | 2m2s | 0 |\n")
 	require.Contains(t, text, "All in all 6 faults of 2 kinds, 6 of them kills, in 2 rounds that settled; 0 violations.")
 	require.Contains(t, text, "| kill | 6 | api 4, points 2 |\n")
+}
+
+func TestRunsOnShardsHaveARowOfTheirOwn(t *testing.T) {
+	sharded := strings.Replace(log, `"kafka":"embedded"`, `"kafka":"embedded","shards":2`, 1)
+	text, err := table.Build(fstest.MapFS{"1.ndjson": {Data: []byte(log)}, "2.ndjson": {Data: []byte(sharded)}})
+	require.NoError(t, err)
+	require.Contains(t, text, "| embedded | 1 |")
+	require.Contains(t, text, "| embedded, 2 shards of ClickHouse | 1 |")
 }
 
 func TestALogThatWasCutOffIsRefused(t *testing.T) {
