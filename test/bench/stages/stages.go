@@ -7,8 +7,10 @@
 package stages
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,15 +99,49 @@ func Read(r io.Reader) (map[Stage]time.Duration, error) {
 	return sumStages(p)
 }
 
-func sumStages(p *profile.Profile) (map[Stage]time.Duration, error) {
-	cpu := -1
-	for i, t := range p.SampleType {
-		if t.Type == "cpu" && t.Unit == "nanoseconds" {
-			cpu = i
+// Below returns the CPU time in a profile of net/http/pprof of the functions whose names have a prefix, with
+// all that they call, and the CPU time of the process.
+func Below(r io.Reader, prefix string) (below, total time.Duration, err error) {
+	p, err := profile.Parse(r)
+	if err != nil {
+		return 0, 0, fmt.Errorf("reading a profile: %w", err)
+	}
+	cpu, err := cpuColumn(p)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, sample := range p.Sample {
+		took := time.Duration(sample.Value[cpu])
+		total += took
+		if hasFunction(sample, prefix) {
+			below += took
 		}
 	}
-	if cpu < 0 {
-		return nil, fmt.Errorf("the profile is not a CPU profile")
+	return below, total, nil
+}
+
+func hasFunction(sample *profile.Sample, prefix string) bool {
+	return slices.ContainsFunc(sample.Location, func(l *profile.Location) bool {
+		return slices.ContainsFunc(l.Line, func(line profile.Line) bool {
+			return line.Function != nil && strings.HasPrefix(line.Function.Name, prefix)
+		})
+	})
+}
+
+// cpuColumn returns the index of the values that are CPU time.
+func cpuColumn(p *profile.Profile) (int, error) {
+	for i, t := range p.SampleType {
+		if t.Type == "cpu" && t.Unit == "nanoseconds" {
+			return i, nil
+		}
+	}
+	return 0, errors.New("the profile is not a CPU profile")
+}
+
+func sumStages(p *profile.Profile) (map[Stage]time.Duration, error) {
+	cpu, err := cpuColumn(p)
+	if err != nil {
+		return nil, err
 	}
 	times := map[Stage]time.Duration{}
 	for _, stage := range All {

@@ -59,6 +59,20 @@ func TestSampleBelongsToInnermostStage(t *testing.T) {
 	}
 }
 
+func TestBelowCountsWhatAFunctionCalls(t *testing.T) {
+	var encoded bytes.Buffer
+	require.NoError(t, cpuProfile(
+		[]string{"runtime.memmove", module + "consumers/links.(*Linker).link", "main.main"}, []string{"main.main"},
+		[]string{module + "consumers/links.(*Linker).Run"}, []string{module + "consumers.Run"},
+	).Write(&encoded))
+	below, total, err := Below(&encoded, module+"consumers/links.")
+	require.NoError(t, err)
+	require.Equal(t, 2*time.Millisecond, below)
+	require.Equal(t, 4*time.Millisecond, total)
+	_, _, err = Below(bytes.NewReader([]byte("x")), "")
+	require.Error(t, err)
+}
+
 func TestReadParsesProfile(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(
