@@ -2,7 +2,6 @@ package lexical
 
 import (
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/livegraph/livegraph/internal/platform/truncate"
@@ -29,23 +28,38 @@ func keyOf(units []unit) string {
 	if len(units) > maxNameUnits {
 		return ""
 	}
-	var b strings.Builder
-	characters, ideographs := 0, 0
-	for i, u := range units {
-		if i > 0 && (u.kind != characterKind || units[i-1].kind != characterKind) {
-			b.WriteByte(' ')
-		}
-		b.WriteString(u.text)
-		n := utf8.RuneCountInString(u.text)
-		characters += n
-		if u.kind == characterKind {
-			ideographs += n
-		}
+	var k keyBuilder
+	for i := range units {
+		k.add(&units[i])
 	}
-	if characters < minNameCharacters && ideographs < minNameIdeographs || b.Len() > maxNameBytes {
+	if !k.isKey() {
 		return ""
 	}
-	return b.String()
+	return string(k.text)
+}
+
+// keyBuilder builds the key of a name. The key of its first units is a prefix of it.
+type keyBuilder struct {
+	text                   []byte
+	last                   kind // of the last unit
+	characters, ideographs int
+}
+
+func (k *keyBuilder) add(u *unit) {
+	if len(k.text) > 0 && (u.kind != characterKind || k.last != characterKind) {
+		k.text = append(k.text, ' ')
+	}
+	k.text, k.last = append(k.text, u.text...), u.kind
+	n := utf8.RuneCountInString(u.text)
+	k.characters += n
+	if u.kind == characterKind {
+		k.ideographs += n
+	}
+}
+
+// isKey reports whether the text is long enough for a key, and not too long.
+func (k *keyBuilder) isKey() bool {
+	return (k.characters >= minNameCharacters || k.ideographs >= minNameIdeographs) && len(k.text) <= maxNameBytes
 }
 
 // names returns the key of the whole query, and the parts that may be names: every sequence

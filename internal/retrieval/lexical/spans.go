@@ -34,17 +34,29 @@ func Spans(text string) [][]Span {
 			units = append(units, u)
 		}
 	}
-	list := make([][]Span, 0, len(units))
+	all := make([]Span, 0, 4*len(units)) // one array for all, because there are many
+	ends := make([]int, 0, len(units))
+	var keys keyBuilder
 	for from := range units {
-		if spans := spansFrom(text, units, from); len(spans) > 0 {
-			list = append(list, spans)
+		before := len(all)
+		if all = appendSpans(all, &keys, text, units, from); len(all) > before {
+			slices.Reverse(all[before:])
+			ends = append(ends, len(all))
 		}
+	}
+	list := make([][]Span, len(ends))
+	begin := 0
+	for i, end := range ends {
+		list[i], begin = all[begin:end:end], end
 	}
 	return list
 }
 
-func spansFrom(text string, units []unit, from int) (spans []Span) {
-	limit, marked := nameWords, false
+// appendSpans appends the spans that begin at a word, shortest first. The keys share one string.
+func appendSpans(spans []Span, keys *keyBuilder, text string, units []unit, from int) []Span {
+	*keys = keyBuilder{text: keys.text[:0]}
+	limit, marked, first := nameWords, false, len(spans)
+	var lengths [max(nameWords, nameCharacters)]int // of the keys
 	capital := startsCapital(text[units[from].from:])
 	for to := from + 1; to <= min(from+limit, len(units)); to++ {
 		last := &units[to-1]
@@ -58,19 +70,24 @@ func spansFrom(text string, units []unit, from int) (spans []Span) {
 		if !marked && to-from >= plainWords {
 			limit = min(limit, to-from)
 		}
-		key := keyOf(units[from:to])
-		if key == "" {
+		keys.add(last)
+		if keys.isKey() {
+			lengths[len(spans)-first] = len(keys.text)
+			spans = append(spans, Span{From: units[from].from, To: last.to, Words: to - from, Capital: capital})
+		}
+	}
+	shared := string(keys.text)
+	for i := range spans[first:] {
+		s := &spans[first+i]
+		s.Key = shared[:lengths[i]]
+		last := &units[from+s.Words-1]
+		if last.kind != wordKind {
 			continue
 		}
-		span := Span{Key: key, From: units[from].from, To: last.to, Words: to - from, Capital: capital}
-		if last.kind == wordKind {
-			if singular := stem(last.text); singular != last.text {
-				span.Singular = strings.TrimSuffix(key, last.text) + singular
-			}
+		if singular := stem(last.text); singular != last.text {
+			s.Singular = strings.TrimSuffix(s.Key, last.text) + singular
 		}
-		spans = append(spans, span)
 	}
-	slices.Reverse(spans)
 	return spans
 }
 

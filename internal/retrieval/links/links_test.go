@@ -218,3 +218,21 @@ func FuzzMentions(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkMentions(b *testing.B) {
+	data := dataset.Read(b)
+	owners := map[string][]links.Owner{}
+	for i, p := range data.Passages {
+		n := graph.Node{ID: uuid.NewSHA1(uuid.Nil, []byte(fmt.Sprint(i))), Name: p.Title}
+		for _, name := range links.NamesOf(&n) {
+			owners[name.Key] = append(owners[name.Key], links.Owner{Node: n.ID, Name: name})
+		}
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		p := &data.Passages[i%len(data.Passages)]
+		spans := lexical.Spans(p.Text)
+		links.Keys(spans)
+		links.Mentions(p.Text, spans, owners, nil)
+	}
+}
