@@ -21,6 +21,8 @@ import (
 type graphStore interface {
 	Node(ctx context.Context, workspace, id uuid.UUID) (graph.Node, error)
 	Edge(ctx context.Context, workspace, id uuid.UUID) (graph.Edge, error)
+	NodeAsOf(ctx context.Context, workspace, id uuid.UUID, m graphread.Moment) (graphread.Past[graph.Node], error)
+	EdgeAsOf(ctx context.Context, workspace, id uuid.UUID, m graphread.Moment) (graphread.Past[graph.Edge], error)
 	Nodes(
 		ctx context.Context, workspace uuid.UUID, filter graphread.NodeFilter, page graphread.Page,
 	) (graphread.List[graph.Node], error)
@@ -158,9 +160,12 @@ func answerList[T, S any](a *api, w http.ResponseWriter, r *http.Request, l list
 }
 
 func (a *api) getNode(w http.ResponseWriter, r *http.Request) error {
-	workspace, id, err := resourceOf(r, "node")
+	workspace, id, m, err := resourceOf(r, "node")
 	if err != nil {
 		return err
+	}
+	if m.IsSet() {
+		return readPast(a, w, r, id, m, a.Graph.NodeAsOf, showPastNode)
 	}
 	n, err := a.Graph.Node(r.Context(), workspace, id)
 	if err != nil {
@@ -171,9 +176,12 @@ func (a *api) getNode(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) getEdge(w http.ResponseWriter, r *http.Request) error {
-	workspace, id, err := resourceOf(r, "edge")
+	workspace, id, m, err := resourceOf(r, "edge")
 	if err != nil {
 		return err
+	}
+	if m.IsSet() {
+		return readPast(a, w, r, id, m, a.Graph.EdgeAsOf, showPastEdge)
 	}
 	e, err := a.Graph.Edge(r.Context(), workspace, id)
 	if err != nil {
@@ -183,12 +191,14 @@ func (a *api) getEdge(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// resourceOf returns the workspace and the id of a request for one resource without
-// parameters. An id that is not a UUID is a NotFound error, like an id that does not exist.
-func resourceOf(r *http.Request, what string) (workspace, id uuid.UUID, err error) {
-	if err := request.Query(r).Err(); err != nil {
-		return workspace, id, err
+// resourceOf returns the workspace, the id and the moment of a request for one resource. An id that
+// is not a UUID is a NotFound error, like an id that does not exist.
+func resourceOf(r *http.Request, what string) (workspace, id uuid.UUID, m graphread.Moment, err error) {
+	p := request.Query(r)
+	m = moment(p)
+	if err := p.Err(); err != nil {
+		return workspace, id, m, err
 	}
 	id, err = request.PathID(r, "id", what)
-	return request.PrincipalOf(r.Context()).Workspace, id, err
+	return request.PrincipalOf(r.Context()).Workspace, id, m, err
 }

@@ -31,6 +31,7 @@ func (a *api) listNeighbors(w http.ResponseWriter, r *http.Request) error {
 	}
 	var cursor string
 	q.Limit, q.Offset, cursor = p.Paging()
+	q.AsOf = moment(p)
 	if err := p.Err(); err != nil {
 		return err
 	}
@@ -39,7 +40,11 @@ func (a *api) listNeighbors(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q.Node = id
-	scope := token.ScopeOf("neighbors", principal.Workspace, []any{id, direction, q.Depth, q.RelationTypes, q.EntityTypes})
+	parameters := []any{id, direction, q.Depth, q.RelationTypes, q.EntityTypes}
+	if q.AsOf.IsSet() {
+		parameters = append(parameters, q.AsOf)
+	}
+	scope := token.ScopeOf("neighbors", principal.Workspace, parameters)
 	if cursor != "" {
 		q.After = &graphread.NeighborPosition{}
 		if err := a.sealer.ReadCursor(cursor, scope, q.After); err != nil {
@@ -48,12 +53,20 @@ func (a *api) listNeighbors(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
 	defer cancel()
+	if q.AsOf.IsSet() {
+		share, err := a.past.Acquire(ctx, pastNeighborMemory)
+		if err != nil {
+			return err
+		}
+		defer share.Release()
+	}
 	found, err := a.Graph.Neighbors(ctx, principal.Workspace, q)
 	if err != nil {
 		return err
 	}
 	meta := reply.Meta{
 		Total: found.Total, Limit: q.Limit, Offset: q.Offset, HasMore: found.Next != nil, Truncated: &found.Truncated,
+		AsOfSequence: asOf(&found),
 	}
 	if found.Next != nil {
 		next, err := a.sealer.Cursor(scope, found.Next)

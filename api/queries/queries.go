@@ -33,6 +33,7 @@ type api struct {
 	sealer token.Sealer
 	memory *budget.Budget // for changes that are being sent
 	pages  *budget.Budget // for pages of columns that are being sent
+	past   *budget.Budget // for reads as of a moment
 }
 
 // Paths of the group.
@@ -55,7 +56,7 @@ func Routes(deps Deps) []route.Route {
 		deps.WriteTimeout = defaultWriteTimeout
 	}
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}, memory: budget.New(changeMemory),
-		pages: budget.New(pageMemory)}
+		pages: budget.New(pageMemory), past: budget.New(pastMemory)}
 	get := func(pattern string, handle route.Handler, scopes ...request.Scope) route.Route {
 		return route.Route{Method: http.MethodGet, Pattern: pattern, Scopes: scopes, Handle: handle}
 	}

@@ -82,6 +82,30 @@ func (n *Nodes) Delete(ctx context.Context, id string, options ...CallOption) (*
 	return n.commands.Execute(ctx, DeleteNode(id), options...)
 }
 
+// AsOf selects a state of the graph: after the change with Sequence, or after the last change up to Time. Only one of
+// them may be set.
+type AsOf struct {
+	Sequence int
+	Time     Time
+}
+
+func (a *AsOf) addTo(q url.Values) {
+	setNumber(q, "asOfSequence", a.Sequence)
+	setText(q, "asOf", a.Time)
+}
+
+func (a *AsOf) values() url.Values {
+	q := url.Values{}
+	a.addTo(q)
+	return q
+}
+
+// GetAsOf returns a node as of a moment. The error is [ErrNotFound] if it did not exist then, or if its content was
+// purged since.
+func (n *Nodes) GetAsOf(ctx context.Context, id string, moment AsOf) (*Node, error) {
+	return fetch[*Node](ctx, n.t, getNode.withQuery(moment.values(), id))
+}
+
 // Get returns a node.
 func (n *Nodes) Get(ctx context.Context, id string) (*Node, error) {
 	return fetch[*Node](ctx, n.t, getNode.request(id))
@@ -107,6 +131,8 @@ type NeighborFilter struct {
 	RelationTypes []string
 	// EntityTypes restricts the nodes that are returned. The others are traversed.
 	EntityTypes []EntityType
+	// AsOf selects a state of the graph. The default is the current one.
+	AsOf AsOf
 }
 
 func (f *NeighborFilter) values() url.Values {
@@ -115,6 +141,7 @@ func (f *NeighborFilter) values() url.Values {
 	setText(q, "direction", f.Direction)
 	setTexts(q, "relationType", f.RelationTypes)
 	setTexts(q, "entityType", f.EntityTypes)
+	f.AsOf.addTo(q)
 	return q
 }
 
@@ -210,6 +237,12 @@ func (e *Edges) execute(ctx context.Context, command Command, options []CallOpti
 // Delete deletes an edge. The result has the id of the command, with which it can be undone.
 func (e *Edges) Delete(ctx context.Context, id string, options ...CallOption) (*CommandResult, error) {
 	return e.commands.Execute(ctx, DeleteEdge(id), options...)
+}
+
+// GetAsOf returns an edge as of a moment. The error is [ErrNotFound] if it did not exist then, or if the content of one
+// of its nodes was purged since.
+func (e *Edges) GetAsOf(ctx context.Context, id string, moment AsOf) (*Edge, error) {
+	return fetch[*Edge](ctx, e.t, getEdge.withQuery(moment.values(), id))
 }
 
 // Get returns an edge.

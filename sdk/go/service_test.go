@@ -195,6 +195,16 @@ func TestServiceGraph(t *testing.T) {
 
 	deleted, err := client.Nodes.Delete(ctx, pump.ID)
 	noError(t, err)
+	before := livegraph.AsOf{Sequence: int(*deleted.Sequence) - 1}
+	past, err := client.Nodes.GetAsOf(ctx, pump.ID, before)
+	noError(t, err)
+	check(t, past.ID == pump.ID && past.AsOfSequence == int64(before.Sequence), "%+v", past)
+	pastEdge, err := client.Edges.GetAsOf(ctx, edge.ID, before)
+	noError(t, err)
+	equal(t, "is in", pastEdge.RelationType)
+	neighbors, err = client.Nodes.Neighbors(ctx, hall.ID, livegraph.NeighborFilter{AsOf: before}, livegraph.Paging{})
+	noError(t, err)
+	equal(t, pump.ID, neighbors.Items[0].Node.ID)
 	equal(t, []string{edge.ID}, deleted.Affected.Edges)
 	for cascade, err := range client.Changes.AllEdges(ctx, *deleted.Sequence) {
 		noError(t, err)

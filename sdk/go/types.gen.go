@@ -451,6 +451,9 @@ type Edge struct {
 	UpdatedAt  time.Time  `json:"updatedAt"`
 	Version    int        `json:"version"`
 
+	// Only in a response as of a moment: the sequence of the last change that the state includes.
+	AsOfSequence int64 `json:"asOfSequence,omitempty"`
+
 	// Same as for a node.
 	Deleted bool `json:"deleted,omitempty"`
 }
@@ -902,6 +905,9 @@ type Node struct {
 
 	// Incremented by one at each change, including undo and redo.
 	Version int `json:"version"`
+
+	// Only in a response as of a moment: the sequence of the last change that the state includes.
+	AsOfSequence int64 `json:"asOfSequence,omitempty"`
 
 	// Only in changes, for a deleted node. The other fields are its last state.
 	Deleted bool `json:"deleted,omitempty"`

@@ -42,6 +42,9 @@ func testGraphByCommandLine(w *workspace) {
 		`\n3 .* CREATE_EDGE +feeds: `+pump.String()+` -> `+boiler.String()+` .*`+
 		`\n2 .* CREATE_NODE +Boiler .*\n1 .* CREATE_NODE +Pump 7 .*\n6 changes\n$`, history)
 	require.NotContains(t, w.ok(w.in("graph", "history", boiler.String())...), "Pump 7")
+	require.Contains(t, w.ok(w.in("graph", "node", boiler.String(), "--as-of-sequence", "5")...), "Boiler")
+	require.Regexp(t, `(?m)^1 +feeds +Boiler`, w.ok(append(neighbors, "--as-of-sequence", "5")...))
+	require.Contains(t, w.ok(append(neighbors, "--as-of", "9999-01-01T00:00:00Z")...), "0 nodes")
 	testPurge(w, pump, boiler)
 	testGraphRefusals(w, pump)
 }

@@ -16,6 +16,7 @@ import { ResponseError } from './errors.js'
 import type {
   CursorPage,
   EdgeFilter,
+  Moment,
   NeighborFilter,
   NodeFilter,
   PathFilter,
@@ -154,9 +155,10 @@ export class Nodes {
     return this.#commands.execute(deleteNode(id, options), options)
   }
 
-  /** Returns a node. */
-  get(id: string, options: RequestOptions = {}): Promise<Node> {
-    return this.#transport.data<Node>({ method: 'GET', path: `${nodesPath}/${part(id)}` }, options)
+  /** Returns a node, with `asOfSequence` or `asOf` as of that state of the graph. */
+  get(id: string, { signal, ...moment }: Moment & RequestOptions = {}): Promise<Node> {
+    const query = selection(moment)
+    return this.#transport.data<Node>({ method: 'GET', path: `${nodesPath}/${part(id)}`, query }, { signal })
   }
 
   /** Returns a page of at most 100 nodes that match all filters. */
@@ -261,9 +263,10 @@ export class Edges {
     return this.#commands.execute(deleteEdge(id, options), options)
   }
 
-  /** Returns an edge. */
-  get(id: string, options: RequestOptions = {}): Promise<Edge> {
-    return this.#transport.data<Edge>({ method: 'GET', path: `${edgesPath}/${part(id)}` }, options)
+  /** Returns an edge, with `asOfSequence` or `asOf` as of that state of the graph. */
+  get(id: string, { signal, ...moment }: Moment & RequestOptions = {}): Promise<Edge> {
+    const query = selection(moment)
+    return this.#transport.data<Edge>({ method: 'GET', path: `${edgesPath}/${part(id)}`, query }, { signal })
   }
 
   /** Returns a page of at most 100 edges that match all filters. */

@@ -185,7 +185,10 @@ export interface paths {
         };
         /**
          * Read a node
-         * @description Scope `read:nodes`.
+         * @description Scope `read:nodes`. With `asOfSequence` or `asOf`, the response is the node as of that state of the graph, and has
+         *     `asOfSequence`. A node that did not exist then returns 404, and so does one whose content was purged since, with
+         *     `details.reason` `purged`. If the journal has too many changes to find the state, the response is 422 with
+         *     `details.reason` `history_too_long`.
          */
         get: operations["getNode"];
         put?: never;
@@ -215,6 +218,12 @@ export interface paths {
          *     A traversal follows at most 10,000 edges, and from each node at most 1,000 in each direction. If there are more
          *     edges, `meta.truncated` is true, and nodes that only the other edges lead to are missing. List the edges of a
          *     hub with `/api/queries/edges?nodeId=…`.
+         *
+         *     With `asOfSequence` or `asOf`, the neighbors, the node and the edges are as of that state of the graph, and
+         *     `meta.asOfSequence` is its sequence, on all pages of a cursor. Nodes whose content was purged since are missing,
+         *     and nodes with a very long history are not traversed; then `meta.truncated` is true. A traversal reads at most
+         *     100,000 changes and 16 MiB of them. If these do not suffice, the response is 422 with `details.reason`
+         *     `history_too_long`.
          */
         get: operations["listNeighbors"];
         put?: never;
@@ -289,7 +298,10 @@ export interface paths {
         };
         /**
          * Read an edge
-         * @description Scope `read:edges`.
+         * @description Scope `read:edges`. With `asOfSequence` or `asOf`, the response is the edge as of that state of the graph, and has
+         *     `asOfSequence`. A edge that did not exist then returns 404, and so does one whose content was purged since, with
+         *     `details.reason` `purged`. If the journal has too many changes to find the state, the response is 422 with
+         *     `details.reason` `history_too_long`.
          */
         get: operations["getEdge"];
         put?: never;
@@ -2207,6 +2219,11 @@ export interface components {
         Properties: {
             [key: string]: unknown;
         };
+        /**
+         * Format: int64
+         * @description Only in a response as of a moment: the sequence of the last change that the state includes.
+         */
+        AsOfSequence: number;
         Node: {
             /** Format: uuid */
             id: string;
@@ -2219,6 +2236,7 @@ export interface components {
             updatedAt: components["schemas"]["Timestamp"];
             /** @description Incremented by one at each change, including undo and redo. */
             version: number;
+            asOfSequence?: components["schemas"]["AsOfSequence"];
             /**
              * @description Only in changes, for a deleted node. The other fields are its last state.
              * @enum {boolean}
@@ -2240,6 +2258,7 @@ export interface components {
             createdAt: components["schemas"]["Timestamp"];
             updatedAt: components["schemas"]["Timestamp"];
             version: number;
+            asOfSequence?: components["schemas"]["AsOfSequence"];
             /**
              * @description Same as for a node.
              * @enum {boolean}
@@ -2337,6 +2356,7 @@ export interface components {
                 nextCursor: string | null;
                 /** @description Whether there are more edges than were followed. */
                 truncated: boolean;
+                asOfSequence?: components["schemas"]["AsOfSequence"];
             };
             requestId: components["schemas"]["RequestId"];
         };
@@ -3952,6 +3972,13 @@ export interface components {
         CreatedAfter: string;
         /** @description Created before this time (exclusive). RFC 3339. */
         CreatedBefore: string;
+        /** @description Read the graph as of this sequence, after the change that has it. A sequence beyond the newest change returns 400. */
+        AsOfSequence: number;
+        /**
+         * @description Read the graph as of this time, after the last change up to it. RFC 3339. Times of changes are those of the
+         *     server. Cannot be combined with `asOfSequence`.
+         */
+        AsOf: string;
         /** @description Last changed after this time (exclusive). RFC 3339. */
         UpdatedAfter: string;
         /** @description Last changed before this time (exclusive). RFC 3339. */
@@ -4372,7 +4399,15 @@ export interface operations {
     };
     getNode: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Read the graph as of this sequence, after the change that has it. A sequence beyond the newest change returns 400. */
+                asOfSequence?: components["parameters"]["AsOfSequence"];
+                /**
+                 * @description Read the graph as of this time, after the last change up to it. RFC 3339. Times of changes are those of the
+                 *     server. Cannot be combined with `asOfSequence`.
+                 */
+                asOf?: components["parameters"]["AsOf"];
+            };
             header: {
                 /** @description The workspace. */
                 "x-workspace-id": components["parameters"]["Workspace"];
@@ -4410,6 +4445,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             502: components["responses"]["BadGateway"];
@@ -4434,6 +4470,13 @@ export interface operations {
                 entityType?: components["schemas"]["EntityType"][];
                 /** @description Maximum number of edges to a neighbor. */
                 depth?: number;
+                /** @description Read the graph as of this sequence, after the change that has it. A sequence beyond the newest change returns 400. */
+                asOfSequence?: components["parameters"]["AsOfSequence"];
+                /**
+                 * @description Read the graph as of this time, after the last change up to it. RFC 3339. Times of changes are those of the
+                 *     server. Cannot be combined with `asOfSequence`.
+                 */
+                asOf?: components["parameters"]["AsOf"];
             };
             header: {
                 /** @description The workspace. */
@@ -4468,6 +4511,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             502: components["responses"]["BadGateway"];
@@ -4653,7 +4697,15 @@ export interface operations {
     };
     getEdge: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Read the graph as of this sequence, after the change that has it. A sequence beyond the newest change returns 400. */
+                asOfSequence?: components["parameters"]["AsOfSequence"];
+                /**
+                 * @description Read the graph as of this time, after the last change up to it. RFC 3339. Times of changes are those of the
+                 *     server. Cannot be combined with `asOfSequence`.
+                 */
+                asOf?: components["parameters"]["AsOf"];
+            };
             header: {
                 /** @description The workspace. */
                 "x-workspace-id": components["parameters"]["Workspace"];
@@ -4691,6 +4743,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             502: components["responses"]["BadGateway"];

@@ -82,6 +82,24 @@ func (g *Graph) Edge(ctx context.Context, workspace, id uuid.UUID) (graph.Edge, 
 	})
 }
 
+// NodeAsOf is graphread.Store.NodeAsOf.
+func (g *Graph) NodeAsOf(
+	ctx context.Context, workspace, id uuid.UUID, m graphread.Moment,
+) (graphread.Past[graph.Node], error) {
+	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (graphread.Past[graph.Node], error) {
+		return db.NodeAsOf(ctx, workspace, id, m)
+	})
+}
+
+// EdgeAsOf is graphread.Store.EdgeAsOf.
+func (g *Graph) EdgeAsOf(
+	ctx context.Context, workspace, id uuid.UUID, m graphread.Moment,
+) (graphread.Past[graph.Edge], error) {
+	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (graphread.Past[graph.Edge], error) {
+		return db.EdgeAsOf(ctx, workspace, id, m)
+	})
+}
+
 // Nodes is graphread.Store.Nodes.
 func (g *Graph) Nodes(
 	ctx context.Context, workspace uuid.UUID, filter graphread.NodeFilter, page graphread.Page,

@@ -54,7 +54,16 @@ class EdgeFilter(_ResourceFilter, total=False):
     relation_type: Texts
 
 
-class NeighborFilter(TypedDict, total=False):
+class Moment(TypedDict, total=False):
+    """Selects a state of the graph. The default is the current one. Only one of the fields may be given."""
+
+    as_of_sequence: int
+    """The state after the change with this sequence."""
+    as_of: Time
+    """The state after the last change up to this time."""
+
+
+class NeighborFilter(Moment, total=False):
     """Selects the neighbors of a node."""
 
     depth: int

@@ -186,6 +186,12 @@ class AccountWorkspace(TypedDict):
 EntityType: TypeAlias = Literal["concept", "object", "process", "actor"]
 
 
+AsOfSequence: TypeAlias = int
+"""
+Only in a response as of a moment: the sequence of the last change that the state includes.
+"""
+
+
 class Node(TypedDict):
     id: str
     name: str
@@ -201,6 +207,7 @@ class Node(TypedDict):
     """
     Incremented by one at each change, including undo and redo.
     """
+    asOfSequence: NotRequired[AsOfSequence]
     deleted: NotRequired[Literal[True]]
     """
     Only in changes, for a deleted node. The other fields are its last state.
@@ -219,6 +226,7 @@ class Edge(TypedDict):
     createdAt: Timestamp
     updatedAt: Timestamp
     version: int
+    asOfSequence: NotRequired[AsOfSequence]
     deleted: NotRequired[Literal[True]]
     """
     Same as for a node.

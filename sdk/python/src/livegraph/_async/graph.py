@@ -7,7 +7,7 @@ from .. import _frames
 from .. import commands as build
 from .._request import COMMAND_HEADERS, Id, Request, encode, idempotency, part, query, selection
 from .._response import Page
-from ..filters import EdgeFilter, NeighborFilter, NodeFilter, PathFilter
+from ..filters import EdgeFilter, Moment, NeighborFilter, NodeFilter, PathFilter
 from ..types import (
     BatchResult,
     CascadeEdges,
@@ -122,9 +122,11 @@ class AsyncNodes:
         """Deletes a node with its edges. The result contains the ``commandId`` for an undo."""
         return await self._commands.execute(build.delete_node(id, expected_version=expected_version))
 
-    async def get(self, id: Id) -> Node:
-        """Returns a node."""
-        return await self._transport.data(Request[Node]("GET", f"/api/queries/nodes/{part(id)}"))
+    async def get(self, id: Id, **moment: Unpack[Moment]) -> Node:
+        """Returns a node, with ``as_of_sequence`` or ``as_of`` as of that state of the graph."""
+        return await self._transport.data(
+            Request[Node]("GET", f"/api/queries/nodes/{part(id)}", query=query(**moment))
+        )
 
     async def list(
         self, *, limit: int = 100, offset: int | None = None, cursor: str | None = None, **filters: Unpack[NodeFilter]
@@ -217,9 +219,11 @@ class AsyncEdges:
         """Deletes an edge. The result contains the ``commandId`` for an undo."""
         return await self._commands.execute(build.delete_edge(id, expected_version=expected_version))
 
-    async def get(self, id: Id) -> Edge:
-        """Returns an edge."""
-        return await self._transport.data(Request[Edge]("GET", f"/api/queries/edges/{part(id)}"))
+    async def get(self, id: Id, **moment: Unpack[Moment]) -> Edge:
+        """Returns an edge, with ``as_of_sequence`` or ``as_of`` as of that state of the graph."""
+        return await self._transport.data(
+            Request[Edge]("GET", f"/api/queries/edges/{part(id)}", query=query(**moment))
+        )
 
     async def list(
         self, *, limit: int = 100, offset: int | None = None, cursor: str | None = None, **filters: Unpack[EdgeFilter]

@@ -10,7 +10,7 @@ from .. import _frames
 from .. import commands as build
 from .._request import COMMAND_HEADERS, Id, Request, encode, idempotency, part, query, selection
 from .._response import Page
-from ..filters import EdgeFilter, NeighborFilter, NodeFilter, PathFilter
+from ..filters import EdgeFilter, Moment, NeighborFilter, NodeFilter, PathFilter
 from ..types import (
     BatchResult,
     CascadeEdges,
@@ -121,9 +121,9 @@ class Nodes:
         """Deletes a node with its edges. The result contains the ``commandId`` for an undo."""
         return self._commands.execute(build.delete_node(id, expected_version=expected_version))
 
-    def get(self, id: Id) -> Node:
-        """Returns a node."""
-        return self._transport.data(Request[Node]("GET", f"/api/queries/nodes/{part(id)}"))
+    def get(self, id: Id, **moment: Unpack[Moment]) -> Node:
+        """Returns a node, with ``as_of_sequence`` or ``as_of`` as of that state of the graph."""
+        return self._transport.data(Request[Node]("GET", f"/api/queries/nodes/{part(id)}", query=query(**moment)))
 
     def list(
         self, *, limit: int = 100, offset: int | None = None, cursor: str | None = None, **filters: Unpack[NodeFilter]
@@ -214,9 +214,9 @@ class Edges:
         """Deletes an edge. The result contains the ``commandId`` for an undo."""
         return self._commands.execute(build.delete_edge(id, expected_version=expected_version))
 
-    def get(self, id: Id) -> Edge:
-        """Returns an edge."""
-        return self._transport.data(Request[Edge]("GET", f"/api/queries/edges/{part(id)}"))
+    def get(self, id: Id, **moment: Unpack[Moment]) -> Edge:
+        """Returns an edge, with ``as_of_sequence`` or ``as_of`` as of that state of the graph."""
+        return self._transport.data(Request[Edge]("GET", f"/api/queries/edges/{part(id)}", query=query(**moment)))
 
     def list(
         self, *, limit: int = 100, offset: int | None = None, cursor: str | None = None, **filters: Unpack[EdgeFilter]
