@@ -31,6 +31,7 @@ type graphStore interface {
 	) (graphread.List[graph.Edge], error)
 	Neighbors(ctx context.Context, workspace uuid.UUID, q graphread.NeighborQuery) (graphread.NeighborList, error)
 	Paths(ctx context.Context, workspace uuid.UUID, q graphread.PathQuery) (graphread.PathList, error)
+	Counts(ctx context.Context, workspace uuid.UUID, limit int) (graphread.Counts, error)
 }
 
 func (a *api) listNodes(w http.ResponseWriter, r *http.Request) error {

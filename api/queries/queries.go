@@ -1,5 +1,5 @@
 // Package queries serves the routes that read the graph: nodes and edges, single or lists, the
-// neighbors of a node, paths, the history, and the stream of changes. It parses requests, reads from
+// neighbors of a node, paths, counts, the history, and the stream of changes. It parses requests, reads from
 // Postgres, and encodes responses with package api/graphjson. It does not write.
 package queries
 
@@ -45,6 +45,7 @@ const (
 
 	neighborsPath = nodePath + "/neighbors"
 	pathsPath     = "/api/queries/paths"
+	countsPath    = "/api/queries/counts"
 	historyPath   = "/api/queries/history"
 	cascadesPath  = historyPath + "/{sequence}/edges"
 	eventsPath    = "/api/queries/events"
@@ -66,6 +67,8 @@ func Routes(deps Deps) []route.Route {
 		get(nodePath, a.getNode, request.ReadNodes),
 		get(edgesPath, a.listEdges, request.ReadEdges),
 		get(edgePath, a.getEdge, request.ReadEdges),
+		// The response has the counts that the scopes permit.
+		get(countsPath, a.getCounts, request.ReadNodes, request.ReadEdges),
 		// These return both nodes and edges.
 		{Method: http.MethodGet, Pattern: neighborsPath, Scopes: both, RequireAllScopes: true, Handle: a.listNeighbors},
 		{Method: http.MethodGet, Pattern: pathsPath, Scopes: both, RequireAllScopes: true, Handle: a.listPaths},

@@ -193,6 +193,9 @@ func TestServiceGraph(t *testing.T) {
 	noError(t, err)
 	check(t, len(paths.Items) == 1 && paths.Items[0].Length == 1 && paths.Items[0].Cost == nil, "%+v", paths)
 
+	counts, err := client.GraphCounts(ctx, 1)
+	noError(t, err)
+	check(t, counts.Nodes.Total >= 2 && len(counts.Edges.Types) == 1, "%+v", counts)
 	deleted, err := client.Nodes.Delete(ctx, pump.ID)
 	noError(t, err)
 	before := livegraph.AsOf{Sequence: int(*deleted.Sequence) - 1}

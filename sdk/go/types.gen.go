@@ -575,6 +575,14 @@ type GraphConflict struct {
 	ByCommandID string `json:"byCommandId"`
 }
 
+// GraphCounts is the numbers of nodes and edges by type. Those that the scopes of the key do not permit are nil.
+type GraphCounts struct {
+	// The sequence of the newest change that the numbers include.
+	Sequence int64       `json:"sequence"`
+	Nodes    *TypeCounts `json:"nodes,omitempty"`
+	Edges    *TypeCounts `json:"edges,omitempty"`
+}
+
 // HitDocument is the document that the node is, or is a passage of.
 type HitDocument struct {
 	// The id of the document's node.
@@ -1275,6 +1283,30 @@ type TextIndexStatus struct {
 	// The index is being built from the nodes.
 	Filling bool     `json:"filling"`
 	Lag     IndexLag `json:"lag"`
+}
+
+// TypeCount is the number of nodes or edges of a type.
+type TypeCount struct {
+	// An entity type or a relation type.
+	Type string `json:"type"`
+
+	// Number of nodes or edges of the type.
+	Count int64 `json:"count"`
+}
+
+// TypeCounts is the numbers of nodes or edges by type.
+type TypeCounts struct {
+	// Number of all nodes or edges.
+	Total int64 `json:"total"`
+
+	// The most frequent types, first the most frequent. Equally frequent ones are sorted by name.
+	Types []TypeCount `json:"types"`
+
+	// Number of the types that are not in `types`.
+	OtherTypes int64 `json:"otherTypes"`
+
+	// Number of the nodes or edges of these types.
+	OtherCount int64 `json:"otherCount"`
 }
 
 // ValueKind is the type of the values.

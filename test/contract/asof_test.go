@@ -28,7 +28,9 @@ type pastGraph struct {
 	times        []time.Time         // by sequence: a time after its change and before the next one
 }
 
-var pastNeighborQueries = []string{"", "depth=3", "depth=2&direction=out&entityType=object", "direction=in&relationType=r1"}
+var pastNeighborQueries = []string{
+	"", "depth=3", "depth=2&direction=out&entityType=object", "direction=in&relationType=r1",
+}
 
 // remember reads all nodes, edges and neighbors.
 func (g *pastGraph) remember(t *testing.T) {
@@ -202,8 +204,9 @@ func TestBadMomentsAreRefused(t *testing.T) {
 	for _, path := range reads {
 		for query, field := range map[string]string{
 			"asOfSequence=0": "asOfSequence", "asOfSequence=-1": "asOfSequence", "asOfSequence=x": "asOfSequence",
-			"asOfSequence=": "asOfSequence", "asOfSequence=4": "asOfSequence", "asOfSequence=9223372036854775807": "asOfSequence",
-			"asOfSequence=1&asOfSequence=2": "asOfSequence", "asOfSequence=9223372036854775808": "asOfSequence",
+			"asOfSequence=": "asOfSequence", "asOfSequence=4": "asOfSequence",
+			"asOfSequence=9223372036854775807": "asOfSequence",
+			"asOfSequence=1&asOfSequence=2":    "asOfSequence", "asOfSequence=9223372036854775808": "asOfSequence",
 			"asOf=yesterday": "asOf", "asOf=": "asOf", "asOf=2026-01-01": "asOf",
 			"asOf=2026-01-01T00:00:00Z&asOfSequence=1": "asOf",
 		} {

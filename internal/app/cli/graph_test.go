@@ -32,6 +32,9 @@ func testGraphByCommandLine(w *workspace) {
 	require.Regexp(t, `(?m)^1 +feeds +Boiler`, w.ok(append(neighbors, "--relation-type", "feeds")...))
 	require.Contains(t, w.ok(append(neighbors, "--direction", "in", "--depth", "3")...), "0 nodes")
 
+	require.Regexp(
+		t, `(?s)node +object +2\s+node +\(all\) +2\s+edge +feeds +1\s+edge +\(all\) +1`, w.ok(w.in("graph", "counts")...),
+	)
 	require.Regexp(t, `^undo of CREATE_EDGE \S+ is change 4: 0 nodes, 1 edge\n$`, w.ok(w.in("graph", "undo")...))
 	require.Contains(t, w.ok(neighbors...), "0 nodes")
 	require.Regexp(t, `^redo of CREATE_EDGE \S+ is change 5: 0 nodes, 1 edge\n$`, w.ok(w.in("graph", "redo")...))

@@ -2,8 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 
@@ -295,17 +293,4 @@ func pageQuery(limit, offset int) url.Values {
 	setInt(query, "limit", clampLimit(limit))
 	setInt(query, "offset", offset)
 	return query
-}
-
-// total returns the number of items that match a query of a list.
-func (c *client) total(ctx context.Context, path string, query url.Values) (int64, json.RawMessage, error) {
-	query.Set("limit", "1")
-	r, err := c.get(ctx, path, query)
-	if err != nil {
-		return 0, nil, err
-	}
-	if r.Meta.Total == nil {
-		return 0, nil, fmt.Errorf("the answer of %s has no total", path)
-	}
-	return *r.Meta.Total, r.Data, nil
 }

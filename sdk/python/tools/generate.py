@@ -40,6 +40,7 @@ SCHEMAS = (
     "DeleteDocumentAnswer",
     "Edge",
     "ErrorDetails",
+    "GraphCounts",
     "HybridHit",
     "HybridQuery",
     "IndexStatus",

@@ -263,6 +263,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/queries/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count nodes and edges by type
+         * @description Scope `read:nodes` or `read:edges`. Returns the numbers of nodes by entity type and of edges by relation type,
+         *     the most frequent types first. `nodes` is present with scope `read:nodes`, `edges` with scope `read:edges`. The
+         *     numbers are maintained with each change, and are exact as of `sequence`.
+         */
+        get: operations["getCounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/queries/edges": {
         parameters: {
             query?: never;
@@ -2343,6 +2365,48 @@ export interface components {
             /** @description Number of edges of the shortest path to the node. */
             depth: number;
             edges: components["schemas"]["Edge"][];
+        };
+        TypeCount: {
+            /** @description An entity type or a relation type. */
+            type: string;
+            /**
+             * Format: int64
+             * @description Number of nodes or edges of the type.
+             */
+            count: number;
+        };
+        TypeCounts: {
+            /**
+             * Format: int64
+             * @description Number of all nodes or edges.
+             */
+            total: number;
+            /** @description The most frequent types, first the most frequent. Equally frequent ones are sorted by name. */
+            types: components["schemas"]["TypeCount"][];
+            /**
+             * Format: int64
+             * @description Number of the types that are not in `types`.
+             */
+            otherTypes: number;
+            /**
+             * Format: int64
+             * @description Number of the nodes or edges of these types.
+             */
+            otherCount: number;
+        };
+        GraphCounts: {
+            /**
+             * Format: int64
+             * @description The sequence of the newest change that the numbers include.
+             */
+            sequence: number;
+            nodes?: components["schemas"]["TypeCounts"];
+            edges?: components["schemas"]["TypeCounts"];
+        };
+        GraphCountsAnswer: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["GraphCounts"];
+            requestId: components["schemas"]["RequestId"];
         };
         NeighborList: {
             success: components["schemas"]["Succeeded"];
@@ -4576,6 +4640,48 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    getCounts: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of types of each kind. The other types are counted together. A larger value is refused. */
+                limit?: number;
+            };
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The numbers. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphCountsAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];

@@ -68,8 +68,8 @@ func (p *past) nodes(
 	ctx context.Context, ids []uuid.UUID,
 ) (live map[uuid.UUID]graph.Node, purged map[uuid.UUID]bool, err error) {
 	live, purged = make(map[uuid.UUID]graph.Node, len(ids)), map[uuid.UUID]bool{}
-	rows, err := p.tx.Query(ctx, `SELECT `+nodeColumns+`, created_by, changed_by, deleted, deleted AND purge <> 0 FROM nodes
-		WHERE workspace_id = $1 AND id = ANY($2)`, p.workspace, ids)
+	rows, err := p.tx.Query(ctx, `SELECT `+nodeColumns+`, created_by, changed_by, deleted, deleted AND purge <> 0
+		FROM nodes WHERE workspace_id = $1 AND id = ANY($2)`, p.workspace, ids)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -244,7 +244,8 @@ func (p *past) changedEdge(ctx context.Context, row *graph.Edge) (*graph.Edge, e
 	if err := p.readChanges(ctx, distinct(last), h.add); err != nil {
 		return nil, err
 	}
-	if err := p.readCascades(ctx, h, map[uuid.UUID]int64{row.SourceID: last[row.ID], row.TargetID: last[row.ID]}); err != nil {
+	from := last[row.ID]
+	if err := p.readCascades(ctx, h, map[uuid.UUID]int64{row.SourceID: from, row.TargetID: from}); err != nil {
 		return nil, err
 	}
 	if e := h.state(row.ID); !e.Deleted {

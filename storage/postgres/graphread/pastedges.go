@@ -103,7 +103,9 @@ const (
 )
 
 // readMatching reads the changes of the histories of nodes, from a sequence on, that meet a condition.
-func (p *past) readMatching(ctx context.Context, h *edgeHistory, nodes []uuid.UUID, from []int64, condition string) error {
+func (p *past) readMatching(
+	ctx context.Context, h *edgeHistory, nodes []uuid.UUID, from []int64, condition string,
+) error {
 	rows, err := p.tx.Query(ctx, `SELECT DISTINCT k.sequence FROM unnest($3::uuid[], $4::bigint[]) AS r (id, first)
 		JOIN journal_nodes k ON k.workspace_id = $1 AND k.node_id = r.id AND k.sequence >= r.first AND k.sequence <= $2
 		JOIN journal j ON j.workspace_id = $1 AND j.sequence = k.sequence

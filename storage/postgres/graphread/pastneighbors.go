@@ -13,7 +13,9 @@ import (
 
 // neighborsAsOf is Neighbors as of a moment. Nodes that were purged since are left out, and their edges are not
 // followed.
-func (db *Store) neighborsAsOf(ctx context.Context, workspace uuid.UUID, q NeighborQuery) (list NeighborList, err error) {
+func (db *Store) neighborsAsOf(
+	ctx context.Context, workspace uuid.UUID, q NeighborQuery,
+) (list NeighborList, err error) {
 	if q.After != nil { // all pages are as of the sequence of the first one
 		q.AsOf = Moment{Sequence: q.After.Sequence}
 	}

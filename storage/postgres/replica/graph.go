@@ -134,6 +134,13 @@ func (g *Graph) Paths(ctx context.Context, workspace uuid.UUID, q graphread.Path
 	})
 }
 
+// Counts is graphread.Store.Counts.
+func (g *Graph) Counts(ctx context.Context, workspace uuid.UUID, limit int) (graphread.Counts, error) {
+	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (graphread.Counts, error) {
+		return db.Counts(ctx, workspace, limit)
+	})
+}
+
 // InducedEdges is graphread.Store.InducedEdges.
 func (g *Graph) InducedEdges(
 	ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, relationTypes []string,

@@ -287,6 +287,45 @@ class Neighbor(TypedDict):
     edges: list[Edge]
 
 
+class TypeCount(TypedDict):
+    type: str
+    """
+    An entity type or a relation type.
+    """
+    count: int
+    """
+    Number of nodes or edges of the type.
+    """
+
+
+class TypeCounts(TypedDict):
+    total: int
+    """
+    Number of all nodes or edges.
+    """
+    types: list[TypeCount]
+    """
+    The most frequent types, first the most frequent. Equally frequent ones are sorted by name.
+    """
+    otherTypes: int
+    """
+    Number of the types that are not in `types`.
+    """
+    otherCount: int
+    """
+    Number of the nodes or edges of these types.
+    """
+
+
+class GraphCounts(TypedDict):
+    sequence: int
+    """
+    The sequence of the newest change that the numbers include.
+    """
+    nodes: NotRequired[TypeCounts]
+    edges: NotRequired[TypeCounts]
+
+
 class Path(TypedDict):
     """
     A path between two nodes.
