@@ -2,6 +2,7 @@ package queries
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -31,6 +32,7 @@ type graphStore interface {
 	) (graphread.List[graph.Edge], error)
 	Neighbors(ctx context.Context, workspace uuid.UUID, q graphread.NeighborQuery) (graphread.NeighborList, error)
 	Paths(ctx context.Context, workspace uuid.UUID, q graphread.PathQuery) (graphread.PathList, error)
+	Subgraph(ctx context.Context, workspace uuid.UUID, q graphread.SubgraphQuery) (graphread.Subgraph, error)
 	Counts(ctx context.Context, workspace uuid.UUID, limit int) (graphread.Counts, error)
 }
 
@@ -82,9 +84,12 @@ func entityTypes(p *request.Params) []string {
 	return list
 }
 
+// maxPropertyValues is the maximum number of values in all filters of properties of a request.
+const maxPropertyValues = 200
+
 // graphFilter parses the filters that nodes and edges share.
 func graphFilter(p *request.Params) graphread.Filter {
-	return graphread.Filter{
+	f := graphread.Filter{
 		IDs:          p.UUIDs("ids"),
 		CreatedAfter: p.Time("createdAfter"), CreatedBefore: p.Time("createdBefore"),
 		UpdatedAfter: p.Time("updatedAfter"), UpdatedBefore: p.Time("updatedBefore"),
@@ -93,6 +98,16 @@ func graphFilter(p *request.Params) graphread.Filter {
 			Min: p.FamilyOnce("propertyMin."), Max: p.FamilyOnce("propertyMax."), Prefixes: p.Family("propertyPrefix."),
 		},
 	}
+	values := len(f.Bounds.Min) + len(f.Bounds.Max)
+	for _, family := range []map[string][]string{f.Properties, f.Bounds.Prefixes} {
+		for _, list := range family {
+			values += len(list)
+		}
+	}
+	if values > maxPropertyValues {
+		p.Fail("property.", fmt.Sprintf("the filters of properties have more than %d values", maxPropertyValues))
+	}
+	return f
 }
 
 func graphPage(

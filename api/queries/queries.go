@@ -1,5 +1,5 @@
 // Package queries serves the routes that read the graph: nodes and edges, single or lists, the
-// neighbors of a node, paths, counts, the history, and the stream of changes. It parses requests, reads from
+// neighbors of a node, paths, subgraphs, counts, the history, and the stream of changes. It parses requests, reads from
 // Postgres, and encodes responses with package api/graphjson. It does not write.
 package queries
 
@@ -45,6 +45,7 @@ const (
 
 	neighborsPath = nodePath + "/neighbors"
 	pathsPath     = "/api/queries/paths"
+	subgraphPath  = "/api/queries/subgraph"
 	countsPath    = "/api/queries/counts"
 	historyPath   = "/api/queries/history"
 	cascadesPath  = historyPath + "/{sequence}/edges"
@@ -72,6 +73,7 @@ func Routes(deps Deps) []route.Route {
 		// These return both nodes and edges.
 		{Method: http.MethodGet, Pattern: neighborsPath, Scopes: both, RequireAllScopes: true, Handle: a.listNeighbors},
 		{Method: http.MethodGet, Pattern: pathsPath, Scopes: both, RequireAllScopes: true, Handle: a.listPaths},
+		{Method: http.MethodGet, Pattern: subgraphPath, Scopes: both, RequireAllScopes: true, Handle: a.getSubgraph},
 		{Method: http.MethodGet, Pattern: historyPath, Scopes: both, RequireAllScopes: true, Handle: a.listHistory},
 		{Method: http.MethodGet, Pattern: cascadesPath, Scopes: both, RequireAllScopes: true, Handle: a.listCascadeEdges},
 		{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"net/url"
+	"strconv"
 )
 
 // ResourceFilter selects nodes or edges. All filters combine with AND, and several values of one match any of them.
@@ -187,6 +188,35 @@ func (n *Nodes) Paths(ctx context.Context, from, to string, options PathOptions)
 	setTexts(r.Query, "entityType", options.EntityTypes)
 	setText(r.Query, "weight", options.Weight)
 	return fetchPage[Path](ctx, n.t, r)
+}
+
+// SubgraphOptions selects a subgraph.
+type SubgraphOptions struct {
+	// Depth is the maximum number of edges to a node, 0 (only the given nodes) to 3. nil is the default, 1.
+	Depth *int
+	// Limit is the maximum number of nodes, up to 500. The default is 100.
+	Limit int
+	// Direction is both by default.
+	Direction Direction
+	// RelationTypes restricts the edges that are followed and returned.
+	RelationTypes []string
+	// EntityTypes restricts the nodes that are traversed and returned. The given nodes may be of any type.
+	EntityTypes []EntityType
+}
+
+// Subgraph returns the nodes within a number of edges of up to 20 nodes, with all edges between the returned nodes. The
+// error is [ErrNotFound] if one of the nodes does not exist.
+func (n *Nodes) Subgraph(ctx context.Context, ids []string, options SubgraphOptions) (*Subgraph, error) {
+	q := url.Values{}
+	setTexts(q, "nodeId", ids)
+	if options.Depth != nil {
+		q.Set("depth", strconv.Itoa(*options.Depth))
+	}
+	setNumber(q, "limit", options.Limit)
+	setText(q, "direction", options.Direction)
+	setTexts(q, "relationType", options.RelationTypes)
+	setTexts(q, "entityType", options.EntityTypes)
+	return fetch[*Subgraph](ctx, n.t, getSubgraph.withQuery(q))
 }
 
 // EdgeFilter selects edges.

@@ -193,6 +193,9 @@ func TestServiceGraph(t *testing.T) {
 	noError(t, err)
 	check(t, len(paths.Items) == 1 && paths.Items[0].Length == 1 && paths.Items[0].Cost == nil, "%+v", paths)
 
+	around, err := client.Nodes.Subgraph(ctx, []string{hall.ID}, livegraph.SubgraphOptions{Limit: 10})
+	noError(t, err)
+	check(t, len(around.Nodes) == 2 && around.Edges[0].ID == edge.ID && !around.Truncated, "%+v", around)
 	counts, err := client.GraphCounts(ctx, 1)
 	noError(t, err)
 	check(t, counts.Nodes.Total >= 2 && len(counts.Edges.Types) == 1, "%+v", counts)

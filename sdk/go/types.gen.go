@@ -1275,6 +1275,23 @@ type StoredRuleFile struct {
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`
 }
 
+// Subgraph is a set of nodes with the edges between them.
+type Subgraph struct {
+	Nodes []SubgraphNode `json:"nodes"`
+	Edges []Edge         `json:"edges"`
+
+	// Whether nodes or edges may be missing.
+	Truncated bool `json:"truncated"`
+}
+
+// SubgraphNode is a node of a subgraph.
+type SubgraphNode struct {
+	Node Node `json:"node"`
+
+	// Number of edges to the nearest given node.
+	Depth int `json:"depth"`
+}
+
 // TextIndexStatus is the text index. It is separate from the vector index.
 type TextIndexStatus struct {
 	// Nodes in the text index.

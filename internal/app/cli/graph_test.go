@@ -32,6 +32,8 @@ func testGraphByCommandLine(w *workspace) {
 	require.Regexp(t, `(?m)^1 +feeds +Boiler`, w.ok(append(neighbors, "--relation-type", "feeds")...))
 	require.Contains(t, w.ok(append(neighbors, "--direction", "in", "--depth", "3")...), "0 nodes")
 
+	subgraph := w.ok(w.in("graph", "subgraph", pump.String(), "--depth", "2")...)
+	require.Regexp(t, `(?s)0 +Pump 7.*1 +Boiler.*feeds.*\n2 nodes, 1 edge\n$`, subgraph)
 	require.Regexp(
 		t, `(?s)node +object +2\s+node +\(all\) +2\s+edge +feeds +1\s+edge +\(all\) +1`, w.ok(w.in("graph", "counts")...),
 	)

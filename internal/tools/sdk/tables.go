@@ -6,7 +6,7 @@ var selected = []string{
 	"CommandState", "CreateEdge", "CreateNode", "DeletedDocument", "Document", "Edge", "ErrorDetails", "GraphCounts", "HybridHit",
 	"HybridQuery", "IndexStatus", "IngestResult", "ListedRuleFile", "Neighbor", "NewDocument", "NewSource",
 	"NewWebhook", "Node", "Path", "Point", "PointRows", "PointSeries", "PointsDeletion", "Precision", "Problem",
-	"PutDocumentResult", "RuleFile", "SearchHit", "SearchQuery", "Series", "Source", "SourcePatch", "StoredRuleFile",
+	"PutDocumentResult", "RuleFile", "SearchHit", "SearchQuery", "Series", "Source", "SourcePatch", "StoredRuleFile", "Subgraph",
 	"UpdateEdge", "UpdateNode", "Webhook", "WebhookDelivery", "WebhookPatch", "WebhookWithSecret",
 }
 

@@ -65,6 +65,7 @@ SCHEMAS = (
     "Series",
     "Source",
     "SourcePatch",
+    "Subgraph",
     "Webhook",
     "WebhookDelivery",
     "WebhookEvents",

@@ -69,6 +69,9 @@ export type NeighborFilter = Parameters<'listNeighbors', Paging>
 /** Selects paths between two nodes. */
 export type PathFilter = Parameters<'listPaths', 'from' | 'to'>
 
+/** Selects a subgraph around nodes. */
+export type SubgraphFilter = Parameters<'getSubgraph', 'nodeId'>
+
 /** Selects sources. */
 export type SourceFilter = Parameters<'listSources', Paging> & {
   /** Values of tags, such as `{ room: 'cellar' }`. */

@@ -21,6 +21,7 @@ import type {
   NodeFilter,
   PathFilter,
   RequestOptions,
+  SubgraphFilter,
 } from './filters.js'
 import { command as headers, encode, idempotency, part, selection } from './request.js'
 import type { Page } from './response.js'
@@ -41,6 +42,7 @@ import type {
   NodeChanges,
   Path,
   PathsMeta,
+  Subgraph,
 } from './types.js'
 
 /**
@@ -216,6 +218,19 @@ export class Nodes {
       { method: 'GET', path: '/api/queries/paths', query },
       { signal },
     )
+  }
+
+  /**
+   * Returns the nodes within `depth` edges of up to 20 nodes, with all edges between the returned nodes.
+   *
+   * @throws NotFoundError if one of the nodes does not exist
+   */
+  subgraph(
+    ids: string | readonly string[],
+    { signal, ...filter }: SubgraphFilter & RequestOptions = {},
+  ): Promise<Subgraph> {
+    const query = selection({ nodeId: ids, ...filter })
+    return this.#transport.data<Subgraph>({ method: 'GET', path: '/api/queries/subgraph', query }, { signal })
   }
 }
 

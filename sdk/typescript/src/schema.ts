@@ -263,6 +263,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/queries/subgraph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a subgraph
+         * @description Scopes `read:nodes` and `read:edges` (both). Returns the nodes within `depth` edges of the given nodes, sorted by
+         *     depth and id, and all edges between the returned nodes, sorted by id.
+         *
+         *     A traversal follows at most 10,000 edges, and at most 1,000 in each direction from each node that is not given.
+         *     The response has at most `limit` nodes, the nearest ones, and 2,000 edges, and about 4 MiB of each. If nodes or
+         *     edges may be missing, `truncated` is true.
+         */
+        get: operations["getSubgraph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/queries/counts": {
         parameters: {
             query?: never;
@@ -2366,6 +2391,24 @@ export interface components {
             depth: number;
             edges: components["schemas"]["Edge"][];
         };
+        /** @description A node of a subgraph. */
+        SubgraphNode: {
+            node: components["schemas"]["Node"];
+            /** @description Number of edges to the nearest given node. */
+            depth: number;
+        };
+        /** @description A set of nodes with the edges between them. */
+        Subgraph: {
+            nodes: components["schemas"]["SubgraphNode"][];
+            edges: components["schemas"]["Edge"][];
+            /** @description Whether nodes or edges may be missing. */
+            truncated: boolean;
+        };
+        SubgraphAnswer: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Subgraph"];
+            requestId: components["schemas"]["RequestId"];
+        };
         TypeCount: {
             /** @description An entity type or a relation type. */
             type: string;
@@ -4050,7 +4093,8 @@ export interface components {
         /**
          * @description Has the top-level property `<key>` with this value: `property.room=cellar`. The value equals a string, or the
          *     JSON text of a number or a boolean: `5` matches `"5"` and `5`. The rest of the name is the key, verbatim, and
-         *     must not be empty. If the parameter is repeated with one key, any of the values matches.
+         *     must not be empty. If the parameter is repeated with one key, any of the values matches. All filters of
+         *     properties of a request have at most 200 values.
          */
         Property: string;
         /**
@@ -4397,7 +4441,8 @@ export interface operations {
                 /**
                  * @description Has the top-level property `<key>` with this value: `property.room=cellar`. The value equals a string, or the
                  *     JSON text of a number or a boolean: `5` matches `"5"` and `5`. The rest of the name is the key, verbatim, and
-                 *     must not be empty. If the parameter is repeated with one key, any of the values matches.
+                 *     must not be empty. If the parameter is repeated with one key, any of the values matches. All filters of
+                 *     properties of a request have at most 200 values.
                  */
                 "property.<key>"?: components["parameters"]["Property"];
                 /**
@@ -4648,6 +4693,62 @@ export interface operations {
             504: components["responses"]["Timeout"];
         };
     };
+    getSubgraph: {
+        parameters: {
+            query: {
+                /** @description The nodes where the traversal begins, 1 to 20, repeated or separated by commas. An unknown id returns 404. */
+                nodeId: string[];
+                /** @description Maximum number of edges to a node. 0: only the given nodes. */
+                depth?: number;
+                /** @description Maximum number of nodes, at least the number of given nodes. Other than in lists, a larger value is refused. */
+                limit?: number;
+                /** @description Follow edges from source to target, from target to source, or in both directions. */
+                direction?: "out" | "in" | "both";
+                /** @description Follow and return only edges of exactly this type. Repeat the parameter for several types. */
+                relationType?: string[];
+                /**
+                 * @description Return and traverse only nodes of these types, repeated or separated by commas. The given nodes may be of any
+                 *     type.
+                 */
+                entityType?: components["schemas"]["EntityType"][];
+            };
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subgraph. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubgraphAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
     getCounts: {
         parameters: {
             query?: {
@@ -4737,7 +4838,8 @@ export interface operations {
                 /**
                  * @description Has the top-level property `<key>` with this value: `property.room=cellar`. The value equals a string, or the
                  *     JSON text of a number or a boolean: `5` matches `"5"` and `5`. The rest of the name is the key, verbatim, and
-                 *     must not be empty. If the parameter is repeated with one key, any of the values matches.
+                 *     must not be empty. If the parameter is repeated with one key, any of the values matches. All filters of
+                 *     properties of a request have at most 200 values.
                  */
                 "property.<key>"?: components["parameters"]["Property"];
                 /**

@@ -69,6 +69,7 @@ export type NodeChanges = Omit<Schemas['UpdateNode'], 'id'>
 export type EdgeChanges = Omit<Schemas['UpdateEdge'], 'id'>
 
 /** A time: a Date, or a text in RFC 3339; in queries of points also a relative time such as `-15m`. */
+export type Subgraph = Schemas['Subgraph']
 export type Time = Date | string
 
 /** A point to write. A timestamp that is a number has the precision of the request. */

@@ -134,6 +134,15 @@ func (g *Graph) Paths(ctx context.Context, workspace uuid.UUID, q graphread.Path
 	})
 }
 
+// Subgraph is graphread.Store.Subgraph.
+func (g *Graph) Subgraph(
+	ctx context.Context, workspace uuid.UUID, q graphread.SubgraphQuery,
+) (graphread.Subgraph, error) {
+	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (graphread.Subgraph, error) {
+		return db.Subgraph(ctx, workspace, q)
+	})
+}
+
 // Counts is graphread.Store.Counts.
 func (g *Graph) Counts(ctx context.Context, workspace uuid.UUID, limit int) (graphread.Counts, error) {
 	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (graphread.Counts, error) {

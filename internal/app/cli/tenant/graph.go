@@ -22,6 +22,7 @@ type GraphCmd struct {
 	Node      GraphNodeCmd      `cmd:"" help:"Show a node with its edges."`
 	Neighbors GraphNeighborsCmd `cmd:"" help:"List the neighbors of a node."`
 	Path      GraphPathCmd      `cmd:"" help:"List the shortest or cheapest paths between two nodes."`
+	Subgraph  GraphSubgraphCmd  `cmd:"" help:"List the nodes around nodes, and the edges between them."`
 	Counts    GraphCountsCmd    `cmd:"" help:"Count nodes by entity type and edges by relation type."`
 	History   GraphHistoryCmd   `cmd:"" help:"List the changes of a node, or of the whole graph, newest first."`
 	Undo      GraphUndoCmd      `cmd:"" help:"Undo a command, by default the workspace's last."`

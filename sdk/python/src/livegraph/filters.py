@@ -91,6 +91,21 @@ class PathFilter(TypedDict, total=False):
     """The name of the property of edges that is their cost."""
 
 
+class SubgraphFilter(TypedDict, total=False):
+    """Selects a subgraph around nodes."""
+
+    depth: int
+    """The maximum number of edges to a node, 0 (only the given nodes) to 3. The default is 1."""
+    limit: int
+    """The maximum number of nodes, up to 500. The default is 100."""
+    direction: Literal["out", "in", "both"]
+    """The default is ``both``."""
+    relation_type: Texts
+    """Follow and return only these edges."""
+    entity_type: EntityType | Sequence[EntityType]
+    """Traverse and return only these nodes. The given nodes may be of any type."""
+
+
 class SourceFilter(TypedDict, total=False):
     """Selects sources."""
 

@@ -287,6 +287,31 @@ class Neighbor(TypedDict):
     edges: list[Edge]
 
 
+class SubgraphNode(TypedDict):
+    """
+    A node of a subgraph.
+    """
+
+    node: Node
+    depth: int
+    """
+    Number of edges to the nearest given node.
+    """
+
+
+class Subgraph(TypedDict):
+    """
+    A set of nodes with the edges between them.
+    """
+
+    nodes: list[SubgraphNode]
+    edges: list[Edge]
+    truncated: bool
+    """
+    Whether nodes or edges may be missing.
+    """
+
+
 class TypeCount(TypedDict):
     type: str
     """

@@ -7,7 +7,7 @@ from .. import _frames
 from .. import commands as build
 from .._request import COMMAND_HEADERS, Id, Request, encode, idempotency, part, query, selection
 from .._response import Page
-from ..filters import EdgeFilter, Moment, NeighborFilter, NodeFilter, PathFilter
+from ..filters import EdgeFilter, Ids, Moment, NeighborFilter, NodeFilter, PathFilter, SubgraphFilter
 from ..types import (
     BatchResult,
     CascadeEdges,
@@ -20,6 +20,7 @@ from ..types import (
     Neighbor,
     Node,
     Path,
+    Subgraph,
 )
 from .streams import AsyncEventStream
 from .transport import AsyncTransport
@@ -180,6 +181,15 @@ class AsyncNodes:
         """
         fields = query(**{"from": from_id, "to": to_id}, limit=limit, **filters)
         return await self._transport.page(Request[Path]("GET", "/api/queries/paths", query=fields))
+
+    async def subgraph(self, ids: Ids, **filters: Unpack[SubgraphFilter]) -> Subgraph:
+        """Returns the nodes within ``depth`` edges of up to 20 nodes, with all edges between the returned nodes.
+
+        Raises:
+            NotFoundError: One of the nodes does not exist.
+        """
+        fields = query(node_id=ids, **filters)
+        return await self._transport.data(Request[Subgraph]("GET", "/api/queries/subgraph", query=fields))
 
 
 def _neighbors_path(node_id: Id) -> str:

@@ -10,7 +10,7 @@ from .. import _frames
 from .. import commands as build
 from .._request import COMMAND_HEADERS, Id, Request, encode, idempotency, part, query, selection
 from .._response import Page
-from ..filters import EdgeFilter, Moment, NeighborFilter, NodeFilter, PathFilter
+from ..filters import EdgeFilter, Ids, Moment, NeighborFilter, NodeFilter, PathFilter, SubgraphFilter
 from ..types import (
     BatchResult,
     CascadeEdges,
@@ -23,6 +23,7 @@ from ..types import (
     Neighbor,
     Node,
     Path,
+    Subgraph,
 )
 from .streams import EventStream
 from .transport import Transport
@@ -177,6 +178,15 @@ class Nodes:
         """
         fields = query(**{"from": from_id, "to": to_id}, limit=limit, **filters)
         return self._transport.page(Request[Path]("GET", "/api/queries/paths", query=fields))
+
+    def subgraph(self, ids: Ids, **filters: Unpack[SubgraphFilter]) -> Subgraph:
+        """Returns the nodes within ``depth`` edges of up to 20 nodes, with all edges between the returned nodes.
+
+        Raises:
+            NotFoundError: One of the nodes does not exist.
+        """
+        fields = query(node_id=ids, **filters)
+        return self._transport.data(Request[Subgraph]("GET", "/api/queries/subgraph", query=fields))
 
 
 def _neighbors_path(node_id: Id) -> str:
