@@ -575,7 +575,7 @@ type GraphConflict struct {
 	ByCommandID string `json:"byCommandId"`
 }
 
-// GraphCounts is the numbers of nodes and edges by type. Those that the scopes of the key do not permit are nil.
+// GraphCounts is the numbers of nodes and edges by type. Those that the key may not read are nil.
 type GraphCounts struct {
 	// The sequence of the newest change that the numbers include.
 	Sequence int64       `json:"sequence"`

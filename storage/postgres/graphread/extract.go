@@ -139,7 +139,8 @@ func (s *Subgraph) readNodes(ctx context.Context, w *walk, found []NeighborPosit
 
 // selectInducedIDs selects the edges in one direction between the nodes, and whether a node has more edges in this
 // direction than are examined. %[1]s is the end of the edges where the nodes are, %[2]s the other end.
-const selectInducedIDs = `SELECT COALESCE(array_agg(id) FILTER (WHERE other = ANY($2)), '{}'), COALESCE(bool_or(n > $4), false)
+const selectInducedIDs = `SELECT COALESCE(array_agg(id) FILTER (WHERE other = ANY($2)), '{}'),
+		COALESCE(bool_or(n > $4), false)
 	FROM (
 		SELECT e.id, e.other, count(*) OVER (PARTITION BY r.node) AS n FROM unnest($2::uuid[]) AS r (node)
 		CROSS JOIN LATERAL (

@@ -29,7 +29,8 @@ func (c *typeCounts) rows(kind string) (rows [][]string) {
 		rows = append(rows, []string{kind, t.Type, strconv.FormatInt(t.Count, 10)})
 	}
 	if c.OtherTypes > 0 {
-		rows = append(rows, []string{kind, "(" + strconv.FormatInt(c.OtherTypes, 10) + " others)", strconv.FormatInt(c.OtherCount, 10)})
+		others := "(" + strconv.FormatInt(c.OtherTypes, 10) + " others)"
+		rows = append(rows, []string{kind, others, strconv.FormatInt(c.OtherCount, 10)})
 	}
 	return append(rows, []string{kind, "(all)", strconv.FormatInt(c.Total, 10)})
 }
