@@ -2,6 +2,7 @@ package queries
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -21,6 +22,8 @@ import (
 type graphStore interface {
 	Node(ctx context.Context, workspace, id uuid.UUID) (graph.Node, error)
 	Edge(ctx context.Context, workspace, id uuid.UUID) (graph.Edge, error)
+	NodeAsOf(ctx context.Context, workspace, id uuid.UUID, m graphread.Moment) (graphread.Past[graph.Node], error)
+	EdgeAsOf(ctx context.Context, workspace, id uuid.UUID, m graphread.Moment) (graphread.Past[graph.Edge], error)
 	Nodes(
 		ctx context.Context, workspace uuid.UUID, filter graphread.NodeFilter, page graphread.Page,
 	) (graphread.List[graph.Node], error)
@@ -29,6 +32,8 @@ type graphStore interface {
 	) (graphread.List[graph.Edge], error)
 	Neighbors(ctx context.Context, workspace uuid.UUID, q graphread.NeighborQuery) (graphread.NeighborList, error)
 	Paths(ctx context.Context, workspace uuid.UUID, q graphread.PathQuery) (graphread.PathList, error)
+	Subgraph(ctx context.Context, workspace uuid.UUID, q graphread.SubgraphQuery) (graphread.Subgraph, error)
+	Counts(ctx context.Context, workspace uuid.UUID, limit int) (graphread.Counts, error)
 }
 
 func (a *api) listNodes(w http.ResponseWriter, r *http.Request) error {
@@ -79,9 +84,12 @@ func entityTypes(p *request.Params) []string {
 	return list
 }
 
+// maxPropertyValues is the maximum number of values in all filters of properties of a request.
+const maxPropertyValues = 200
+
 // graphFilter parses the filters that nodes and edges share.
 func graphFilter(p *request.Params) graphread.Filter {
-	return graphread.Filter{
+	f := graphread.Filter{
 		IDs:          p.UUIDs("ids"),
 		CreatedAfter: p.Time("createdAfter"), CreatedBefore: p.Time("createdBefore"),
 		UpdatedAfter: p.Time("updatedAfter"), UpdatedBefore: p.Time("updatedBefore"),
@@ -90,6 +98,16 @@ func graphFilter(p *request.Params) graphread.Filter {
 			Min: p.FamilyOnce("propertyMin."), Max: p.FamilyOnce("propertyMax."), Prefixes: p.Family("propertyPrefix."),
 		},
 	}
+	values := len(f.Bounds.Min) + len(f.Bounds.Max)
+	for _, family := range []map[string][]string{f.Properties, f.Bounds.Prefixes} {
+		for _, list := range family {
+			values += len(list)
+		}
+	}
+	if values > maxPropertyValues {
+		p.Fail("property.", fmt.Sprintf("the filters of properties have more than %d values", maxPropertyValues))
+	}
+	return f
 }
 
 func graphPage(
@@ -158,9 +176,12 @@ func answerList[T, S any](a *api, w http.ResponseWriter, r *http.Request, l list
 }
 
 func (a *api) getNode(w http.ResponseWriter, r *http.Request) error {
-	workspace, id, err := resourceOf(r, "node")
+	workspace, id, m, err := resourceOf(r, "node")
 	if err != nil {
 		return err
+	}
+	if m.IsSet() {
+		return readPast(a, w, r, id, m, a.Graph.NodeAsOf, showPastNode)
 	}
 	n, err := a.Graph.Node(r.Context(), workspace, id)
 	if err != nil {
@@ -171,9 +192,12 @@ func (a *api) getNode(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) getEdge(w http.ResponseWriter, r *http.Request) error {
-	workspace, id, err := resourceOf(r, "edge")
+	workspace, id, m, err := resourceOf(r, "edge")
 	if err != nil {
 		return err
+	}
+	if m.IsSet() {
+		return readPast(a, w, r, id, m, a.Graph.EdgeAsOf, showPastEdge)
 	}
 	e, err := a.Graph.Edge(r.Context(), workspace, id)
 	if err != nil {
@@ -183,12 +207,14 @@ func (a *api) getEdge(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// resourceOf returns the workspace and the id of a request for one resource without
-// parameters. An id that is not a UUID is a NotFound error, like an id that does not exist.
-func resourceOf(r *http.Request, what string) (workspace, id uuid.UUID, err error) {
-	if err := request.Query(r).Err(); err != nil {
-		return workspace, id, err
+// resourceOf returns the workspace, the id and the moment of a request for one resource. An id that
+// is not a UUID is a NotFound error, like an id that does not exist.
+func resourceOf(r *http.Request, what string) (workspace, id uuid.UUID, m graphread.Moment, err error) {
+	p := request.Query(r)
+	m = moment(p)
+	if err := p.Err(); err != nil {
+		return workspace, id, m, err
 	}
 	id, err = request.PathID(r, "id", what)
-	return request.PrincipalOf(r.Context()).Workspace, id, err
+	return request.PrincipalOf(r.Context()).Workspace, id, m, err
 }

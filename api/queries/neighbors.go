@@ -22,38 +22,26 @@ type neighbor struct {
 }
 
 func (a *api) listNeighbors(w http.ResponseWriter, r *http.Request) error {
-	principal := request.PrincipalOf(r.Context())
-	p := request.Query(r)
-	direction := p.OneOf("direction", "both", "out", "in", "both")
-	q := graphread.NeighborQuery{
-		Depth: p.Int("depth", 1, 1, maxDepth), Out: direction != "in", In: direction != "out",
-		RelationTypes: p.Strings("relationType"), EntityTypes: entityTypes(p),
-	}
-	var cursor string
-	q.Limit, q.Offset, cursor = p.Paging()
-	if err := p.Err(); err != nil {
-		return err
-	}
-	id, err := request.PathID(r, "id", "node")
+	q, scope, err := a.neighborQuery(r)
 	if err != nil {
 		return err
 	}
-	q.Node = id
-	scope := token.ScopeOf("neighbors", principal.Workspace, []any{id, direction, q.Depth, q.RelationTypes, q.EntityTypes})
-	if cursor != "" {
-		q.After = &graphread.NeighborPosition{}
-		if err := a.sealer.ReadCursor(cursor, scope, q.After); err != nil {
-			return err
-		}
-	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
 	defer cancel()
-	found, err := a.Graph.Neighbors(ctx, principal.Workspace, q)
+	if q.AsOf.IsSet() {
+		share, err := a.past.Acquire(ctx, pastNeighborMemory)
+		if err != nil {
+			return err
+		}
+		defer share.Release()
+	}
+	found, err := a.Graph.Neighbors(ctx, request.PrincipalOf(ctx).Workspace, q)
 	if err != nil {
 		return err
 	}
 	meta := reply.Meta{
 		Total: found.Total, Limit: q.Limit, Offset: q.Offset, HasMore: found.Next != nil, Truncated: &found.Truncated,
+		AsOfSequence: asOf(&found),
 	}
 	if found.Next != nil {
 		next, err := a.sealer.Cursor(scope, found.Next)
@@ -68,4 +56,32 @@ func (a *api) listNeighbors(w http.ResponseWriter, r *http.Request) error {
 	}
 	reply.List(w, r, items, meta)
 	return nil
+}
+
+// neighborQuery parses a request for neighbors, and returns the scope of its cursors.
+func (a *api) neighborQuery(r *http.Request) (q graphread.NeighborQuery, scope token.Scope, err error) {
+	p := request.Query(r)
+	direction := p.OneOf("direction", "both", "out", "in", "both")
+	q = graphread.NeighborQuery{
+		Depth: p.Int("depth", 1, 1, maxDepth), Out: direction != "in", In: direction != "out",
+		RelationTypes: p.Strings("relationType"), EntityTypes: entityTypes(p), AsOf: moment(p),
+	}
+	var cursor string
+	q.Limit, q.Offset, cursor = p.Paging()
+	if err := p.Err(); err != nil {
+		return q, scope, err
+	}
+	if q.Node, err = request.PathID(r, "id", "node"); err != nil {
+		return q, scope, err
+	}
+	parameters := []any{q.Node, direction, q.Depth, q.RelationTypes, q.EntityTypes}
+	if q.AsOf.IsSet() {
+		parameters = append(parameters, q.AsOf)
+	}
+	scope = token.ScopeOf("neighbors", request.PrincipalOf(r.Context()).Workspace, parameters)
+	if cursor != "" {
+		q.After = &graphread.NeighborPosition{}
+		err = a.sealer.ReadCursor(cursor, scope, q.After)
+	}
+	return q, scope, err
 }

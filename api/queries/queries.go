@@ -1,5 +1,5 @@
 // Package queries serves the routes that read the graph: nodes and edges, single or lists, the
-// neighbors of a node, paths, the history, and the stream of changes. It parses requests, reads from
+// neighbors of a node, paths, subgraphs, counts, the history, and the stream of changes. It parses requests, reads from
 // Postgres, and encodes responses with package api/graphjson. It does not write.
 package queries
 
@@ -33,6 +33,7 @@ type api struct {
 	sealer token.Sealer
 	memory *budget.Budget // for changes that are being sent
 	pages  *budget.Budget // for pages of columns that are being sent
+	past   *budget.Budget // for reads as of a moment
 }
 
 // Paths of the group.
@@ -44,6 +45,8 @@ const (
 
 	neighborsPath = nodePath + "/neighbors"
 	pathsPath     = "/api/queries/paths"
+	subgraphPath  = "/api/queries/subgraph"
+	countsPath    = "/api/queries/counts"
 	historyPath   = "/api/queries/history"
 	cascadesPath  = historyPath + "/{sequence}/edges"
 	eventsPath    = "/api/queries/events"
@@ -55,7 +58,7 @@ func Routes(deps Deps) []route.Route {
 		deps.WriteTimeout = defaultWriteTimeout
 	}
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}, memory: budget.New(changeMemory),
-		pages: budget.New(pageMemory)}
+		pages: budget.New(pageMemory), past: budget.New(pastMemory)}
 	get := func(pattern string, handle route.Handler, scopes ...request.Scope) route.Route {
 		return route.Route{Method: http.MethodGet, Pattern: pattern, Scopes: scopes, Handle: handle}
 	}
@@ -65,9 +68,12 @@ func Routes(deps Deps) []route.Route {
 		get(nodePath, a.getNode, request.ReadNodes),
 		get(edgesPath, a.listEdges, request.ReadEdges),
 		get(edgePath, a.getEdge, request.ReadEdges),
+		// The response has the counts that the scopes permit.
+		get(countsPath, a.getCounts, request.ReadNodes, request.ReadEdges),
 		// These return both nodes and edges.
 		{Method: http.MethodGet, Pattern: neighborsPath, Scopes: both, RequireAllScopes: true, Handle: a.listNeighbors},
 		{Method: http.MethodGet, Pattern: pathsPath, Scopes: both, RequireAllScopes: true, Handle: a.listPaths},
+		{Method: http.MethodGet, Pattern: subgraphPath, Scopes: both, RequireAllScopes: true, Handle: a.getSubgraph},
 		{Method: http.MethodGet, Pattern: historyPath, Scopes: both, RequireAllScopes: true, Handle: a.listHistory},
 		{Method: http.MethodGet, Pattern: cascadesPath, Scopes: both, RequireAllScopes: true, Handle: a.listCascadeEdges},
 		{

@@ -28,6 +28,8 @@ type Meta struct {
 	NextCursor *string `json:"nextCursor"` // cursor of the next page, nil at the end
 	// Truncated, of a list with a bound, reports that not everything was read.
 	Truncated *bool `json:"truncated,omitzero"`
+	// AsOfSequence, of a list as of a moment, is the sequence of that state of the graph.
+	AsOfSequence *int64 `json:"asOfSequence,omitzero"`
 	// DeadLettered, of a query with a checkpoint, is the number of its records that were
 	// written to the dead letter queue, if there are any.
 	DeadLettered *int64 `json:"deadLettered,omitzero"`

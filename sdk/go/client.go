@@ -144,6 +144,14 @@ func (c *Client) Account(ctx context.Context) (*Account, error) {
 	return fetch[*Account](ctx, c.t, me.request())
 }
 
+// GraphCounts returns the numbers of nodes and edges by type, for at most limit types of each kind, 1 to 100. 0 is the
+// default, 50. The numbers that the scopes of the key do not permit are nil.
+func (c *Client) GraphCounts(ctx context.Context, limit int) (*GraphCounts, error) {
+	q := url.Values{}
+	setNumber(q, "limit", limit)
+	return fetch[*GraphCounts](ctx, c.t, getCounts.withQuery(q))
+}
+
 // noSource is the id of a source that does not exist. A query of it returns nothing, quickly.
 const noSource = "00000000-0000-0000-0000-000000000000"
 

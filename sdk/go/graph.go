@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"net/url"
+	"strconv"
 )
 
 // ResourceFilter selects nodes or edges. All filters combine with AND, and several values of one match any of them.
@@ -82,6 +83,30 @@ func (n *Nodes) Delete(ctx context.Context, id string, options ...CallOption) (*
 	return n.commands.Execute(ctx, DeleteNode(id), options...)
 }
 
+// AsOf selects a state of the graph: after the change with Sequence, or after the last change up to Time. Only one of
+// them may be set.
+type AsOf struct {
+	Sequence int
+	Time     Time
+}
+
+func (a *AsOf) addTo(q url.Values) {
+	setNumber(q, "asOfSequence", a.Sequence)
+	setText(q, "asOf", a.Time)
+}
+
+func (a *AsOf) values() url.Values {
+	q := url.Values{}
+	a.addTo(q)
+	return q
+}
+
+// GetAsOf returns a node as of a moment. The error is [ErrNotFound] if it did not exist then, or if its content was
+// purged since.
+func (n *Nodes) GetAsOf(ctx context.Context, id string, moment AsOf) (*Node, error) {
+	return fetch[*Node](ctx, n.t, getNode.withQuery(moment.values(), id))
+}
+
 // Get returns a node.
 func (n *Nodes) Get(ctx context.Context, id string) (*Node, error) {
 	return fetch[*Node](ctx, n.t, getNode.request(id))
@@ -107,6 +132,8 @@ type NeighborFilter struct {
 	RelationTypes []string
 	// EntityTypes restricts the nodes that are returned. The others are traversed.
 	EntityTypes []EntityType
+	// AsOf selects a state of the graph. The default is the current one.
+	AsOf AsOf
 }
 
 func (f *NeighborFilter) values() url.Values {
@@ -115,6 +142,7 @@ func (f *NeighborFilter) values() url.Values {
 	setText(q, "direction", f.Direction)
 	setTexts(q, "relationType", f.RelationTypes)
 	setTexts(q, "entityType", f.EntityTypes)
+	f.AsOf.addTo(q)
 	return q
 }
 
@@ -160,6 +188,35 @@ func (n *Nodes) Paths(ctx context.Context, from, to string, options PathOptions)
 	setTexts(r.Query, "entityType", options.EntityTypes)
 	setText(r.Query, "weight", options.Weight)
 	return fetchPage[Path](ctx, n.t, r)
+}
+
+// SubgraphOptions selects a subgraph.
+type SubgraphOptions struct {
+	// Depth is the maximum number of edges to a node, 0 (only the given nodes) to 3. nil is the default, 1.
+	Depth *int
+	// Limit is the maximum number of nodes, up to 500. The default is 100.
+	Limit int
+	// Direction is both by default.
+	Direction Direction
+	// RelationTypes restricts the edges that are followed and returned.
+	RelationTypes []string
+	// EntityTypes restricts the nodes that are traversed and returned. The given nodes may be of any type.
+	EntityTypes []EntityType
+}
+
+// Subgraph returns the nodes within a number of edges of up to 20 nodes, with all edges between the returned nodes. The
+// error is [ErrNotFound] if one of the nodes does not exist.
+func (n *Nodes) Subgraph(ctx context.Context, ids []string, options SubgraphOptions) (*Subgraph, error) {
+	q := url.Values{}
+	setTexts(q, "nodeId", ids)
+	if options.Depth != nil {
+		q.Set("depth", strconv.Itoa(*options.Depth))
+	}
+	setNumber(q, "limit", options.Limit)
+	setText(q, "direction", options.Direction)
+	setTexts(q, "relationType", options.RelationTypes)
+	setTexts(q, "entityType", options.EntityTypes)
+	return fetch[*Subgraph](ctx, n.t, getSubgraph.withQuery(q))
 }
 
 // EdgeFilter selects edges.
@@ -210,6 +267,12 @@ func (e *Edges) execute(ctx context.Context, command Command, options []CallOpti
 // Delete deletes an edge. The result has the id of the command, with which it can be undone.
 func (e *Edges) Delete(ctx context.Context, id string, options ...CallOption) (*CommandResult, error) {
 	return e.commands.Execute(ctx, DeleteEdge(id), options...)
+}
+
+// GetAsOf returns an edge as of a moment. The error is [ErrNotFound] if it did not exist then, or if the content of one
+// of its nodes was purged since.
+func (e *Edges) GetAsOf(ctx context.Context, id string, moment AsOf) (*Edge, error) {
+	return fetch[*Edge](ctx, e.t, getEdge.withQuery(moment.values(), id))
 }
 
 // Get returns an edge.

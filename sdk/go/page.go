@@ -56,6 +56,8 @@ type PageMeta struct {
 	NextCursor string `json:"nextCursor"`
 	// Truncated reports whether the server stopped at a limit: neighbors or paths may be missing.
 	Truncated bool `json:"truncated"`
+	// AsOfSequence is the sequence of the state of the graph that neighbors as of a moment are of; otherwise 0.
+	AsOfSequence int64 `json:"asOfSequence"`
 	// Degraded lists what is missing while a part of the search is unavailable.
 	Degraded []string `json:"degraded"`
 	// Interval is the length of the buckets of aggregated points, such as 5m.

@@ -10,6 +10,8 @@ var (
 	getNode       = operation{http.MethodGet, "/api/queries/nodes/{id}"}
 	listNeighbors = operation{http.MethodGet, "/api/queries/nodes/{id}/neighbors"}
 	listPaths     = operation{http.MethodGet, "/api/queries/paths"}
+	getSubgraph   = operation{http.MethodGet, "/api/queries/subgraph"}
+	getCounts     = operation{http.MethodGet, "/api/queries/counts"}
 	listEdges     = operation{http.MethodGet, "/api/queries/edges"}
 	getEdge       = operation{http.MethodGet, "/api/queries/edges/{id}"}
 

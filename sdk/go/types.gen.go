@@ -451,6 +451,9 @@ type Edge struct {
 	UpdatedAt  time.Time  `json:"updatedAt"`
 	Version    int        `json:"version"`
 
+	// Only in a response as of a moment: the sequence of the last change that the state includes.
+	AsOfSequence int64 `json:"asOfSequence,omitempty"`
+
 	// Same as for a node.
 	Deleted bool `json:"deleted,omitempty"`
 }
@@ -570,6 +573,14 @@ type GraphConflict struct {
 
 	// The command that causes the conflict.
 	ByCommandID string `json:"byCommandId"`
+}
+
+// GraphCounts is the numbers of nodes and edges by type. Those that the key may not read are nil.
+type GraphCounts struct {
+	// The sequence of the newest change that the numbers include.
+	Sequence int64       `json:"sequence"`
+	Nodes    *TypeCounts `json:"nodes,omitempty"`
+	Edges    *TypeCounts `json:"edges,omitempty"`
 }
 
 // HitDocument is the document that the node is, or is a passage of.
@@ -902,6 +913,9 @@ type Node struct {
 
 	// Incremented by one at each change, including undo and redo.
 	Version int `json:"version"`
+
+	// Only in a response as of a moment: the sequence of the last change that the state includes.
+	AsOfSequence int64 `json:"asOfSequence,omitempty"`
 
 	// Only in changes, for a deleted node. The other fields are its last state.
 	Deleted bool `json:"deleted,omitempty"`
@@ -1261,6 +1275,23 @@ type StoredRuleFile struct {
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`
 }
 
+// Subgraph is a set of nodes with the edges between them.
+type Subgraph struct {
+	Nodes []SubgraphNode `json:"nodes"`
+	Edges []Edge         `json:"edges"`
+
+	// Whether nodes or edges may be missing.
+	Truncated bool `json:"truncated"`
+}
+
+// SubgraphNode is a node of a subgraph.
+type SubgraphNode struct {
+	Node Node `json:"node"`
+
+	// Number of edges to the nearest given node.
+	Depth int `json:"depth"`
+}
+
 // TextIndexStatus is the text index. It is separate from the vector index.
 type TextIndexStatus struct {
 	// Nodes in the text index.
@@ -1269,6 +1300,30 @@ type TextIndexStatus struct {
 	// The index is being built from the nodes.
 	Filling bool     `json:"filling"`
 	Lag     IndexLag `json:"lag"`
+}
+
+// TypeCount is the number of nodes or edges of a type.
+type TypeCount struct {
+	// An entity type or a relation type.
+	Type string `json:"type"`
+
+	// Number of nodes or edges of the type.
+	Count int64 `json:"count"`
+}
+
+// TypeCounts is the numbers of nodes or edges by type.
+type TypeCounts struct {
+	// Number of all nodes or edges.
+	Total int64 `json:"total"`
+
+	// The most frequent types, first the most frequent. Equally frequent ones are sorted by name.
+	Types []TypeCount `json:"types"`
+
+	// Number of the types that are not in `types`.
+	OtherTypes int64 `json:"otherTypes"`
+
+	// Number of the nodes or edges of these types.
+	OtherCount int64 `json:"otherCount"`
 }
 
 // ValueKind is the type of the values.

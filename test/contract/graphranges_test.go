@@ -1,10 +1,14 @@
 package contract_test
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/contract"
 )
 
 func TestListsAreFilteredByRangesOfProperties(t *testing.T) {
@@ -75,5 +79,25 @@ func TestListsAreFilteredByRangesOfProperties(t *testing.T) {
 			got = append(got, e.RelationType)
 		}
 		require.Equal(t, want, strings.Join(got, " "), query)
+	}
+}
+
+// A filter with several values of a property matches any of them, and the number of values is bounded.
+func TestFiltersOfPropertiesHaveBoundedValues(t *testing.T) {
+	t.Parallel()
+	g := startGraph(t)
+	for i := range 3 {
+		id := g.node(t, g.Workspace, fmt.Sprint(i), "object", fmt.Sprintf(`{"k":"v%d"}`, i))
+		g.edge(t, g.Workspace, id, id, "r", fmt.Sprintf(`{"k":"v%d"}`, i))
+	}
+	for _, path := range []string{"/api/queries/nodes?", "/api/queries/edges?"} {
+		var list []resource
+		require.EqualValues(t, 2, g.Get(t, path+"property.k=v0&property.k=v2", &list).Meta.Total)
+		require.EqualValues(t, 2, g.Get(t, path+"propertyPrefix.k=v0&propertyPrefix.k=v2", &list).Meta.Total)
+		full := strings.Repeat("property.k=v1&", 100) + strings.Repeat("propertyPrefix.k=v&", 98) + "propertyMin.k=a"
+		require.EqualValues(t, 1, g.Get(t, path+full+"&propertyMax.k=z", &list).Meta.Total)
+		g.Do(t, contract.Request{Path: path + full + "&propertyMax.k=z&property.l=1"}).RequireFailure(
+			t, http.StatusBadRequest, validation, "", map[string]any{"field": "property."},
+		)
 	}
 }

@@ -143,6 +143,8 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 		offset = page.Next["offset"].(float64)
 	}
 	require.Len(t, seen, 12)
+	require.Len(t, call("neighbors", map[string]any{"id": hub, "asOfSequence": 3}).Results, 1)
+	require.NotEmpty(t, call("node", map[string]any{"id": hub, "asOf": "9999-01-01T00:00:00Z"}).Result)
 	require.Len(t, call("history", map[string]any{"nodeId": hub, "limit": 3}).Results, 3)
 	require.Empty(t, call("series", map[string]any{}).Results)
 	require.Empty(t, call("query", map[string]any{"metrics": []string{"m"}}).Results)

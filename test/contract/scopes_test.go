@@ -55,6 +55,8 @@ func scopesOfRoutes() map[string]needs {
 		"GET /api/queries/edges/{id}":                readEdges,
 		"GET /api/queries/nodes/{id}/neighbors":      both,
 		"GET /api/queries/paths":                     both,
+		"GET /api/queries/subgraph":                  both,
+		"GET /api/queries/counts":                    {any: []request.Scope{request.ReadNodes, request.ReadEdges}},
 		"GET /api/queries/history":                   both,
 		"GET /api/queries/history/{sequence}/edges":  both,
 		"GET /api/queries/events":                    both,

@@ -303,7 +303,7 @@ func (w *tenants) requireVisibleToOwner(calls []call) {
 	}
 	for _, op := range []string{
 		"GET /api/me", "GET /api/queries/nodes", "GET /api/queries/nodes/{id}", "GET /api/queries/nodes/{id}/neighbors",
-		"GET /api/queries/paths",
+		"GET /api/queries/paths", "GET /api/queries/counts", "GET /api/queries/subgraph",
 		"GET /api/queries/edges",
 		"GET /api/queries/edges/{id}", "GET /api/queries/history", "GET /api/queries/history/{sequence}/edges",
 		"GET /api/commands/{id}",

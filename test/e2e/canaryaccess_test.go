@@ -102,6 +102,7 @@ func (w *tenants) requireNamesReusable() {
 	}
 	// The second tenant reads its own resources.
 	for _, path := range []string{"queries/nodes/" + w.values["node"], "queries/nodes/" + w.values["node"] + "/neighbors",
+		"queries/counts", "queries/subgraph?depth=3&nodeId=" + w.values["node"],
 		"queries/paths?from=" + w.values["node"] + "&to=" + w.values["gone"],
 		"queries/edges/" + w.values["edge"], "queries/history?nodeId=" + w.values["node"],
 		"live-data/sources/" + w.values["source"], "live-data/query?from=-2h&sourceId=" + w.values["source"],

@@ -51,6 +51,11 @@ func (w *tenants) calls() (calls []call) {
 	for _, query := range w.pathQueries() {
 		calls = append(calls, call{op: "GET /api/queries/paths", path: "/api/queries/paths?" + query})
 	}
+	for _, id := range append(w.firstTenantIDs(), w.values["node"]+","+w.values["edgeTarget"]) {
+		for _, query := range []string{"", "&depth=3&limit=500", "&depth=0", "&direction=in", "&entityType=object"} {
+			calls = append(calls, call{op: "GET /api/queries/subgraph", path: "/api/queries/subgraph?nodeId=" + id + query})
+		}
+	}
 	for _, query := range w.pointQueries() {
 		calls = append(calls, call{op: "GET /api/live-data/query", path: "/api/live-data/query?" + query})
 	}

@@ -32,6 +32,11 @@ func testGraphByCommandLine(w *workspace) {
 	require.Regexp(t, `(?m)^1 +feeds +Boiler`, w.ok(append(neighbors, "--relation-type", "feeds")...))
 	require.Contains(t, w.ok(append(neighbors, "--direction", "in", "--depth", "3")...), "0 nodes")
 
+	subgraph := w.ok(w.in("graph", "subgraph", pump.String(), "--depth", "2")...)
+	require.Regexp(t, `(?s)0 +Pump 7.*1 +Boiler.*feeds.*\n2 nodes, 1 edge\n$`, subgraph)
+	require.Regexp(
+		t, `(?s)node +object +2\s+node +\(all\) +2\s+edge +feeds +1\s+edge +\(all\) +1`, w.ok(w.in("graph", "counts")...),
+	)
 	require.Regexp(t, `^undo of CREATE_EDGE \S+ is change 4: 0 nodes, 1 edge\n$`, w.ok(w.in("graph", "undo")...))
 	require.Contains(t, w.ok(neighbors...), "0 nodes")
 	require.Regexp(t, `^redo of CREATE_EDGE \S+ is change 5: 0 nodes, 1 edge\n$`, w.ok(w.in("graph", "redo")...))
@@ -42,6 +47,9 @@ func testGraphByCommandLine(w *workspace) {
 		`\n3 .* CREATE_EDGE +feeds: `+pump.String()+` -> `+boiler.String()+` .*`+
 		`\n2 .* CREATE_NODE +Boiler .*\n1 .* CREATE_NODE +Pump 7 .*\n6 changes\n$`, history)
 	require.NotContains(t, w.ok(w.in("graph", "history", boiler.String())...), "Pump 7")
+	require.Contains(t, w.ok(w.in("graph", "node", boiler.String(), "--as-of-sequence", "5")...), "Boiler")
+	require.Regexp(t, `(?m)^1 +feeds +Boiler`, w.ok(append(neighbors, "--as-of-sequence", "5")...))
+	require.Contains(t, w.ok(append(neighbors, "--as-of", "9999-01-01T00:00:00Z")...), "0 nodes")
 	testPurge(w, pump, boiler)
 	testGraphRefusals(w, pump)
 }

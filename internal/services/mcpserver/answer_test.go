@@ -169,7 +169,7 @@ func FuzzAnswer(f *testing.F) {
 			func() (any, error) { return c.node(t.Context(), nodeInput{ID: "x", Text: "description", From: 5}) },
 			func() (any, error) { return c.execute(t.Context(), commandInput{}) },
 			func() (any, error) { return c.query(t.Context(), queryInput{}) },
-			func() (any, error) { _, _, err := c.relationTypes(t.Context()); return nil, err },
+			func() (any, error) { return c.readGraphSchema(t.Context()) },
 			func() (any, error) { return c.readLiveDataSchema(t.Context()) },
 		} {
 			answer, err := call()

@@ -2,8 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 
@@ -146,10 +144,24 @@ type nodeInput struct {
 	ID   string `json:"id" jsonschema:"id of the node"`
 	Text string `json:"text,omitempty" jsonschema:"read only this text: description or properties.KEY"`
 	From int    `json:"from,omitempty" jsonschema:"byte of the text to start at"`
+	momentInput
+}
+
+// momentInput has the parameters of tools that read the graph as of a moment.
+type momentInput struct {
+	AsOf         string `json:"asOf,omitempty" jsonschema:"read the graph as of this time, in RFC 3339"`
+	AsOfSequence int    `json:"asOfSequence,omitempty" jsonschema:"read the graph as of the change with this sequence, see history"`
+}
+
+func (in *momentInput) addTo(query url.Values) {
+	setText(query, "asOf", in.AsOf)
+	setInt(query, "asOfSequence", in.AsOfSequence)
 }
 
 func (c *client) node(ctx context.Context, in nodeInput) (any, error) {
-	a, node, err := objectAnswer(c.get(ctx, "/api/queries/nodes/"+url.PathEscape(in.ID), nil))
+	query := url.Values{}
+	in.addTo(query)
+	a, node, err := objectAnswer(c.get(ctx, "/api/queries/nodes/"+url.PathEscape(in.ID), query))
 	if err != nil {
 		return nil, err
 	}
@@ -193,6 +205,7 @@ type neighborsInput struct {
 	EntityTypes   []string `json:"entityTypes,omitempty" jsonschema:"list only nodes of these types"`
 	Limit         int      `json:"limit,omitempty" jsonschema:"number of nodes, default 10, at most 50"`
 	Offset        int      `json:"offset,omitempty" jsonschema:"number of nodes to skip"`
+	momentInput
 }
 
 func (c *client) neighbors(ctx context.Context, in neighborsInput) (any, error) {
@@ -201,6 +214,7 @@ func (c *client) neighbors(ctx context.Context, in neighborsInput) (any, error) 
 	setText(query, "direction", in.Direction)
 	addAll(query, "relationType", in.RelationTypes)
 	addAll(query, "entityType", in.EntityTypes)
+	in.addTo(query)
 	return c.list(ctx, "/api/queries/nodes/"+url.PathEscape(in.ID)+"/neighbors", query, in.Offset, citeNode)
 }
 
@@ -279,17 +293,4 @@ func pageQuery(limit, offset int) url.Values {
 	setInt(query, "limit", clampLimit(limit))
 	setInt(query, "offset", offset)
 	return query
-}
-
-// total returns the number of items that match a query of a list.
-func (c *client) total(ctx context.Context, path string, query url.Values) (int64, json.RawMessage, error) {
-	query.Set("limit", "1")
-	r, err := c.get(ctx, path, query)
-	if err != nil {
-		return 0, nil, err
-	}
-	if r.Meta.Total == nil {
-		return 0, nil, fmt.Errorf("the answer of %s has no total", path)
-	}
-	return *r.Meta.Total, r.Data, nil
 }

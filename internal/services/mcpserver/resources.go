@@ -24,7 +24,7 @@ const (
 )
 
 const (
-	// maxRelationTypes is the maximum number of relation types in the schema. Each takes two requests.
+	// maxRelationTypes is the maximum number of relation types in the schema.
 	maxRelationTypes = 20
 	// schemaPage and maxSchemaPages are the number of series in a request, and of these requests.
 	schemaPage     = 100
@@ -78,25 +78,25 @@ type typeCount struct {
 	Count int64  `json:"count"`
 }
 
-func (c *client) addGraphSchema(server *mcp.Server, nodes, edges bool) {
+// graphCounts are the numbers of nodes and edges by type. nil: the key may not read them.
+type graphCounts struct {
+	Nodes *struct {
+		Types []typeCount `json:"types"`
+	} `json:"nodes"`
+	Edges *struct {
+		Types      []typeCount `json:"types"`
+		OtherTypes int64       `json:"otherTypes"`
+	} `json:"edges"`
+}
+
+func (c *client) addGraphSchema(server *mcp.Server) {
 	server.AddResource(&mcp.Resource{
 		Name: "graph-schema", Title: "Schema of the graph", MIMEType: jsonType, URI: graphSchema,
 		Description: "The types of nodes and edges in the workspace, with their numbers.",
 	}, func(ctx context.Context, _ *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		schema := map[string]any{}
-		if nodes {
-			list, err := c.entityTypes(ctx)
-			if err != nil {
-				return nil, err
-			}
-			schema["entityTypes"] = list
-		}
-		if edges {
-			list, complete, err := c.relationTypes(ctx)
-			if err != nil {
-				return nil, err
-			}
-			schema["relationTypes"], schema["relationTypesComplete"] = list, complete
+		schema, err := c.readGraphSchema(ctx)
+		if err != nil {
+			return nil, err
 		}
 		text, err := encode(schema)
 		if err != nil {
@@ -106,46 +106,42 @@ func (c *client) addGraphSchema(server *mcp.Server, nodes, edges bool) {
 	})
 }
 
-func (c *client) entityTypes(ctx context.Context) (list []typeCount, err error) {
-	for _, entityType := range graph.EntityTypes() {
-		count, _, err := c.total(ctx, "/api/queries/nodes", url.Values{"entityType": {entityType}})
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, typeCount{entityType, count})
+// readGraphSchema returns the types of nodes and edges, the most frequent first, that the key may read.
+func (c *client) readGraphSchema(ctx context.Context) (map[string]any, error) {
+	r, err := c.get(ctx, "/api/queries/counts", url.Values{"limit": {strconv.Itoa(maxRelationTypes)}})
+	if err != nil {
+		return nil, err
 	}
-	return list, nil
+	var counts graphCounts
+	if err := decode(r.Data, &counts); err != nil {
+		return nil, err
+	}
+	schema := map[string]any{}
+	if counts.Nodes != nil {
+		schema["entityTypes"] = entityTypes(counts.Nodes.Types)
+	}
+	if counts.Edges != nil {
+		list := make([]typeCount, 0, len(counts.Edges.Types))
+		for _, t := range counts.Edges.Types {
+			list = append(list, typeCount{truncate.Bytes(t.Type, maxName), t.Count})
+		}
+		schema["relationTypes"], schema["relationTypesComplete"] = list, counts.Edges.OtherTypes == 0
+	}
+	return schema, nil
 }
 
-// relationTypes returns the relation types in alphabetical order. Of the edges sorted by type, it reads the first one
-// after those of each type. It reports whether the list is complete.
-func (c *client) relationTypes(ctx context.Context) (list []typeCount, complete bool, err error) {
-	offset := int64(0)
-	list = []typeCount{}
-	for len(list) < maxRelationTypes {
-		all, page, err := c.total(ctx, "/api/queries/edges", url.Values{
-			"sort": {"relationType"}, "offset": {strconv.FormatInt(offset, 10)},
-		})
-		if err != nil {
-			return nil, false, err
+// entityTypes returns all entity types with their numbers.
+func entityTypes(counted []typeCount) (list []typeCount) {
+	for _, entityType := range graph.EntityTypes() {
+		count := typeCount{Type: entityType}
+		for _, t := range counted {
+			if t.Type == entityType {
+				count = t
+			}
 		}
-		var edges []struct{ RelationType string }
-		if err := json.Unmarshal(page, &edges); err != nil {
-			return nil, false, err
-		}
-		if len(edges) == 0 || all == 0 {
-			return list, true, nil
-		}
-		count, _, err := c.total(ctx, "/api/queries/edges", url.Values{"relationType": {edges[0].RelationType}})
-		if err != nil {
-			return nil, false, err
-		}
-		list = append(list, typeCount{truncate.Bytes(edges[0].RelationType, maxName), count})
-		if offset += max(count, 1); offset >= all {
-			return list, true, nil
-		}
+		list = append(list, count)
 	}
-	return list, false, nil
+	return list
 }
 
 // schemaSource is a source in the schema.

@@ -86,7 +86,7 @@ func New(o Options) *mcp.Server {
 		c.addLiveDataSchema(server)
 	}
 	if may(scopeReadNodes) || may(scopeReadEdges) {
-		c.addGraphSchema(server, may(scopeReadNodes), may(scopeReadEdges))
+		c.addGraphSchema(server)
 	}
 	return server
 }

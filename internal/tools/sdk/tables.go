@@ -3,11 +3,11 @@ package main
 // selected are the schemas that methods of the SDK name. Those that they refer to are added.
 var selected = []string{
 	"Account", "Alert", "Answer", "AnswerQuery", "BatchResult", "CascadeEdges", "Change", "Command", "CommandResult",
-	"CommandState", "CreateEdge", "CreateNode", "DeletedDocument", "Document", "Edge", "ErrorDetails", "HybridHit",
-	"HybridQuery", "IndexStatus", "IngestResult", "ListedRuleFile", "Neighbor", "NewDocument", "NewSource",
+	"CommandState", "CreateEdge", "CreateNode", "DeletedDocument", "Document", "Edge", "ErrorDetails", "GraphCounts",
+	"HybridHit", "HybridQuery", "IndexStatus", "IngestResult", "ListedRuleFile", "Neighbor", "NewDocument", "NewSource",
 	"NewWebhook", "Node", "Path", "Point", "PointRows", "PointSeries", "PointsDeletion", "Precision", "Problem",
 	"PutDocumentResult", "RuleFile", "SearchHit", "SearchQuery", "Series", "Source", "SourcePatch", "StoredRuleFile",
-	"UpdateEdge", "UpdateNode", "Webhook", "WebhookDelivery", "WebhookPatch", "WebhookWithSecret",
+	"Subgraph", "UpdateEdge", "UpdateNode", "Webhook", "WebhookDelivery", "WebhookPatch", "WebhookWithSecret",
 }
 
 // named are schemas inside others, by their paths, with their names. [] are the items of an array. Paths that share
@@ -99,6 +99,9 @@ var comments = map[string]string{
 	"IngestResult":         "The result of a request with points. Accepted points are durable.",
 	"ListedRuleFile":       "A file of rules without its text.",
 	"LiveValue":            "The latest value of a series.",
+	"GraphCounts":          "The numbers of nodes and edges by type. Those that the key may not read are nil.",
+	"TypeCounts":           "The numbers of nodes or edges by type.",
+	"TypeCount":            "The number of nodes or edges of a type.",
 	"Neighbor":             "A node that is reachable from another one, with the edges that lead to it.",
 	"NewSource":            "A source to create.",
 	"NewWebhook":           "A webhook to create.",

@@ -12,7 +12,7 @@ import { defaultRetry, type Retry } from './retry.js'
 import { Alerts, Rules } from './rules.js'
 import { Sources } from './sources.js'
 import { Transport } from './transport.js'
-import type { Account, PointRows, PointsMeta } from './types.js'
+import type { Account, GraphCounts, PointRows, PointsMeta } from './types.js'
 import { Webhooks } from './webhooks.js'
 import { Writer, type WriterOptions } from './writer.js'
 
@@ -102,6 +102,15 @@ export class Client {
   /** Returns the key of the client, its scopes and its workspaces with their limits. */
   account(options: RequestOptions = {}): Promise<Account> {
     return this.#transport.data<Account>({ method: 'GET', path: '/api/me' }, options)
+  }
+
+  /**
+   * Returns the numbers of nodes and edges by type, for at most `limit` types of each kind, 1 to 100 (50). The numbers
+   * that the scopes of the key do not permit are missing.
+   */
+  graphCounts({ signal, limit = 50 }: { limit?: number } & RequestOptions = {}): Promise<GraphCounts> {
+    const path = `/api/queries/counts?limit=${limit}`
+    return this.#transport.data<GraphCounts>({ method: 'GET', path }, { signal })
   }
 
   /**

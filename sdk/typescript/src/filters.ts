@@ -16,7 +16,7 @@ export interface RequestOptions {
 export type KeyFilter = Readonly<Record<string, string | readonly string[]>>
 
 type Query<Operation extends keyof operations> = NonNullable<operations[Operation]['parameters']['query']>
-type Times = 'createdAfter' | 'createdBefore' | 'updatedAfter' | 'updatedBefore' | 'from' | 'to'
+type Times = 'asOf' | 'createdAfter' | 'createdBefore' | 'updatedAfter' | 'updatedBefore' | 'from' | 'to'
 type OneOrMore<Value> = Value extends readonly (infer Item)[] ? Item | readonly Item[] : Value
 type Parameters<Operation extends keyof operations, Omitted extends string> = {
   [
@@ -60,11 +60,17 @@ export type NodeFilter = Parameters<'listNodes', Paging> & PropertyFilter
 /** Selects edges. */
 export type EdgeFilter = Parameters<'listEdges', Paging> & PropertyFilter
 
+/** Selects a state of the graph. The default is the current one. Only one of the fields may be given. */
+export type Moment = Parameters<'getNode', never>
+
 /** Selects the neighbors of a node. */
 export type NeighborFilter = Parameters<'listNeighbors', Paging>
 
 /** Selects paths between two nodes. */
 export type PathFilter = Parameters<'listPaths', 'from' | 'to'>
+
+/** Selects a subgraph around nodes. */
+export type SubgraphFilter = Parameters<'getSubgraph', 'nodeId'>
 
 /** Selects sources. */
 export type SourceFilter = Parameters<'listSources', Paging> & {

@@ -16,10 +16,12 @@ import { ResponseError } from './errors.js'
 import type {
   CursorPage,
   EdgeFilter,
+  Moment,
   NeighborFilter,
   NodeFilter,
   PathFilter,
   RequestOptions,
+  SubgraphFilter,
 } from './filters.js'
 import { command as headers, encode, idempotency, part, selection } from './request.js'
 import type { Page } from './response.js'
@@ -40,6 +42,7 @@ import type {
   NodeChanges,
   Path,
   PathsMeta,
+  Subgraph,
 } from './types.js'
 
 /**
@@ -154,9 +157,10 @@ export class Nodes {
     return this.#commands.execute(deleteNode(id, options), options)
   }
 
-  /** Returns a node. */
-  get(id: string, options: RequestOptions = {}): Promise<Node> {
-    return this.#transport.data<Node>({ method: 'GET', path: `${nodesPath}/${part(id)}` }, options)
+  /** Returns a node, with `asOfSequence` or `asOf` as of that state of the graph. */
+  get(id: string, { signal, ...moment }: Moment & RequestOptions = {}): Promise<Node> {
+    const query = selection(moment)
+    return this.#transport.data<Node>({ method: 'GET', path: `${nodesPath}/${part(id)}`, query }, { signal })
   }
 
   /** Returns a page of at most 100 nodes that match all filters. */
@@ -215,6 +219,19 @@ export class Nodes {
       { signal },
     )
   }
+
+  /**
+   * Returns the nodes within `depth` edges of up to 20 nodes, with all edges between the returned nodes.
+   *
+   * @throws NotFoundError if one of the nodes does not exist
+   */
+  subgraph(
+    ids: string | readonly string[],
+    { signal, ...filter }: SubgraphFilter & RequestOptions = {},
+  ): Promise<Subgraph> {
+    const query = selection({ nodeId: ids, ...filter })
+    return this.#transport.data<Subgraph>({ method: 'GET', path: '/api/queries/subgraph', query }, { signal })
+  }
 }
 
 function neighborsPath(id: string): string {
@@ -261,9 +278,10 @@ export class Edges {
     return this.#commands.execute(deleteEdge(id, options), options)
   }
 
-  /** Returns an edge. */
-  get(id: string, options: RequestOptions = {}): Promise<Edge> {
-    return this.#transport.data<Edge>({ method: 'GET', path: `${edgesPath}/${part(id)}` }, options)
+  /** Returns an edge, with `asOfSequence` or `asOf` as of that state of the graph. */
+  get(id: string, { signal, ...moment }: Moment & RequestOptions = {}): Promise<Edge> {
+    const query = selection(moment)
+    return this.#transport.data<Edge>({ method: 'GET', path: `${edgesPath}/${part(id)}`, query }, { signal })
   }
 
   /** Returns a page of at most 100 edges that match all filters. */

@@ -185,7 +185,10 @@ export interface paths {
         };
         /**
          * Read a node
-         * @description Scope `read:nodes`.
+         * @description Scope `read:nodes`. With `asOfSequence` or `asOf`, the response is the node as of that state of the graph, and has
+         *     `asOfSequence`. A node that did not exist then returns 404, and so does one whose content was purged since, with
+         *     `details.reason` `purged`. If the journal has too many changes to find the state, the response is 422 with
+         *     `details.reason` `history_too_long`.
          */
         get: operations["getNode"];
         put?: never;
@@ -215,6 +218,12 @@ export interface paths {
          *     A traversal follows at most 10,000 edges, and from each node at most 1,000 in each direction. If there are more
          *     edges, `meta.truncated` is true, and nodes that only the other edges lead to are missing. List the edges of a
          *     hub with `/api/queries/edges?nodeId=…`.
+         *
+         *     With `asOfSequence` or `asOf`, the neighbors, the node and the edges are as of that state of the graph, and
+         *     `meta.asOfSequence` is its sequence, on all pages of a cursor. Nodes whose content was purged since are missing,
+         *     and nodes with a very long history are not traversed; then `meta.truncated` is true. A traversal reads at most
+         *     100,000 changes and 16 MiB of them. If these do not suffice, the response is 422 with `details.reason`
+         *     `history_too_long`.
          */
         get: operations["listNeighbors"];
         put?: never;
@@ -246,6 +255,53 @@ export interface paths {
          *     smaller.
          */
         get: operations["listPaths"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/queries/subgraph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a subgraph
+         * @description Scopes `read:nodes` and `read:edges` (both). Returns the nodes within `depth` edges of the given nodes, sorted by
+         *     depth and id, and all edges between the returned nodes, sorted by id.
+         *
+         *     A traversal follows at most 10,000 edges, and at most 1,000 in each direction from each node that is not given.
+         *     The response has at most `limit` nodes, the nearest ones, and 2,000 edges, and about 4 MiB of each. If nodes or
+         *     edges may be missing, `truncated` is true.
+         */
+        get: operations["getSubgraph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/queries/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count nodes and edges by type
+         * @description Scope `read:nodes` or `read:edges`. Returns the numbers of nodes by entity type and of edges by relation type,
+         *     the most frequent types first. `nodes` is present with scope `read:nodes`, `edges` with scope `read:edges`. The
+         *     numbers are maintained with each change, and are exact as of `sequence`.
+         */
+        get: operations["getCounts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -289,7 +345,10 @@ export interface paths {
         };
         /**
          * Read an edge
-         * @description Scope `read:edges`.
+         * @description Scope `read:edges`. With `asOfSequence` or `asOf`, the response is the edge as of that state of the graph, and has
+         *     `asOfSequence`. A edge that did not exist then returns 404, and so does one whose content was purged since, with
+         *     `details.reason` `purged`. If the journal has too many changes to find the state, the response is 422 with
+         *     `details.reason` `history_too_long`.
          */
         get: operations["getEdge"];
         put?: never;
@@ -2207,6 +2266,11 @@ export interface components {
         Properties: {
             [key: string]: unknown;
         };
+        /**
+         * Format: int64
+         * @description Only in a response as of a moment: the sequence of the last change that the state includes.
+         */
+        AsOfSequence: number;
         Node: {
             /** Format: uuid */
             id: string;
@@ -2219,6 +2283,7 @@ export interface components {
             updatedAt: components["schemas"]["Timestamp"];
             /** @description Incremented by one at each change, including undo and redo. */
             version: number;
+            asOfSequence?: components["schemas"]["AsOfSequence"];
             /**
              * @description Only in changes, for a deleted node. The other fields are its last state.
              * @enum {boolean}
@@ -2240,6 +2305,7 @@ export interface components {
             createdAt: components["schemas"]["Timestamp"];
             updatedAt: components["schemas"]["Timestamp"];
             version: number;
+            asOfSequence?: components["schemas"]["AsOfSequence"];
             /**
              * @description Same as for a node.
              * @enum {boolean}
@@ -2325,6 +2391,66 @@ export interface components {
             depth: number;
             edges: components["schemas"]["Edge"][];
         };
+        /** @description A node of a subgraph. */
+        SubgraphNode: {
+            node: components["schemas"]["Node"];
+            /** @description Number of edges to the nearest given node. */
+            depth: number;
+        };
+        /** @description A set of nodes with the edges between them. */
+        Subgraph: {
+            nodes: components["schemas"]["SubgraphNode"][];
+            edges: components["schemas"]["Edge"][];
+            /** @description Whether nodes or edges may be missing. */
+            truncated: boolean;
+        };
+        SubgraphAnswer: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Subgraph"];
+            requestId: components["schemas"]["RequestId"];
+        };
+        TypeCount: {
+            /** @description An entity type or a relation type. */
+            type: string;
+            /**
+             * Format: int64
+             * @description Number of nodes or edges of the type.
+             */
+            count: number;
+        };
+        TypeCounts: {
+            /**
+             * Format: int64
+             * @description Number of all nodes or edges.
+             */
+            total: number;
+            /** @description The most frequent types, first the most frequent. Equally frequent ones are sorted by name. */
+            types: components["schemas"]["TypeCount"][];
+            /**
+             * Format: int64
+             * @description Number of the types that are not in `types`.
+             */
+            otherTypes: number;
+            /**
+             * Format: int64
+             * @description Number of the nodes or edges of these types.
+             */
+            otherCount: number;
+        };
+        GraphCounts: {
+            /**
+             * Format: int64
+             * @description The sequence of the newest change that the numbers include.
+             */
+            sequence: number;
+            nodes?: components["schemas"]["TypeCounts"];
+            edges?: components["schemas"]["TypeCounts"];
+        };
+        GraphCountsAnswer: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["GraphCounts"];
+            requestId: components["schemas"]["RequestId"];
+        };
         NeighborList: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["Neighbor"][];
@@ -2337,6 +2463,7 @@ export interface components {
                 nextCursor: string | null;
                 /** @description Whether there are more edges than were followed. */
                 truncated: boolean;
+                asOfSequence?: components["schemas"]["AsOfSequence"];
             };
             requestId: components["schemas"]["RequestId"];
         };
@@ -3952,6 +4079,13 @@ export interface components {
         CreatedAfter: string;
         /** @description Created before this time (exclusive). RFC 3339. */
         CreatedBefore: string;
+        /** @description Read the graph as of this sequence, after the change that has it. A sequence beyond the newest change returns 400. */
+        AsOfSequence: number;
+        /**
+         * @description Read the graph as of this time, after the last change up to it. RFC 3339. Times of changes are those of the
+         *     server. Cannot be combined with `asOfSequence`.
+         */
+        AsOf: string;
         /** @description Last changed after this time (exclusive). RFC 3339. */
         UpdatedAfter: string;
         /** @description Last changed before this time (exclusive). RFC 3339. */
@@ -3959,7 +4093,8 @@ export interface components {
         /**
          * @description Has the top-level property `<key>` with this value: `property.room=cellar`. The value equals a string, or the
          *     JSON text of a number or a boolean: `5` matches `"5"` and `5`. The rest of the name is the key, verbatim, and
-         *     must not be empty. If the parameter is repeated with one key, any of the values matches.
+         *     must not be empty. If the parameter is repeated with one key, any of the values matches. All filters of
+         *     properties of a request have at most 200 values.
          */
         Property: string;
         /**
@@ -4306,7 +4441,8 @@ export interface operations {
                 /**
                  * @description Has the top-level property `<key>` with this value: `property.room=cellar`. The value equals a string, or the
                  *     JSON text of a number or a boolean: `5` matches `"5"` and `5`. The rest of the name is the key, verbatim, and
-                 *     must not be empty. If the parameter is repeated with one key, any of the values matches.
+                 *     must not be empty. If the parameter is repeated with one key, any of the values matches. All filters of
+                 *     properties of a request have at most 200 values.
                  */
                 "property.<key>"?: components["parameters"]["Property"];
                 /**
@@ -4372,7 +4508,15 @@ export interface operations {
     };
     getNode: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Read the graph as of this sequence, after the change that has it. A sequence beyond the newest change returns 400. */
+                asOfSequence?: components["parameters"]["AsOfSequence"];
+                /**
+                 * @description Read the graph as of this time, after the last change up to it. RFC 3339. Times of changes are those of the
+                 *     server. Cannot be combined with `asOfSequence`.
+                 */
+                asOf?: components["parameters"]["AsOf"];
+            };
             header: {
                 /** @description The workspace. */
                 "x-workspace-id": components["parameters"]["Workspace"];
@@ -4410,6 +4554,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             502: components["responses"]["BadGateway"];
@@ -4434,6 +4579,13 @@ export interface operations {
                 entityType?: components["schemas"]["EntityType"][];
                 /** @description Maximum number of edges to a neighbor. */
                 depth?: number;
+                /** @description Read the graph as of this sequence, after the change that has it. A sequence beyond the newest change returns 400. */
+                asOfSequence?: components["parameters"]["AsOfSequence"];
+                /**
+                 * @description Read the graph as of this time, after the last change up to it. RFC 3339. Times of changes are those of the
+                 *     server. Cannot be combined with `asOfSequence`.
+                 */
+                asOf?: components["parameters"]["AsOf"];
             };
             header: {
                 /** @description The workspace. */
@@ -4468,6 +4620,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             502: components["responses"]["BadGateway"];
@@ -4540,6 +4693,104 @@ export interface operations {
             504: components["responses"]["Timeout"];
         };
     };
+    getSubgraph: {
+        parameters: {
+            query: {
+                /** @description The nodes where the traversal begins, 1 to 20, repeated or separated by commas. An unknown id returns 404. */
+                nodeId: string[];
+                /** @description Maximum number of edges to a node. 0: only the given nodes. */
+                depth?: number;
+                /** @description Maximum number of nodes, at least the number of given nodes. Other than in lists, a larger value is refused. */
+                limit?: number;
+                /** @description Follow edges from source to target, from target to source, or in both directions. */
+                direction?: "out" | "in" | "both";
+                /** @description Follow and return only edges of exactly this type. Repeat the parameter for several types. */
+                relationType?: string[];
+                /**
+                 * @description Return and traverse only nodes of these types, repeated or separated by commas. The given nodes may be of any
+                 *     type.
+                 */
+                entityType?: components["schemas"]["EntityType"][];
+            };
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subgraph. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubgraphAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    getCounts: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of types of each kind. The other types are counted together. A larger value is refused. */
+                limit?: number;
+            };
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The numbers. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphCountsAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
     listEdges: {
         parameters: {
             query?: {
@@ -4587,7 +4838,8 @@ export interface operations {
                 /**
                  * @description Has the top-level property `<key>` with this value: `property.room=cellar`. The value equals a string, or the
                  *     JSON text of a number or a boolean: `5` matches `"5"` and `5`. The rest of the name is the key, verbatim, and
-                 *     must not be empty. If the parameter is repeated with one key, any of the values matches.
+                 *     must not be empty. If the parameter is repeated with one key, any of the values matches. All filters of
+                 *     properties of a request have at most 200 values.
                  */
                 "property.<key>"?: components["parameters"]["Property"];
                 /**
@@ -4653,7 +4905,15 @@ export interface operations {
     };
     getEdge: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Read the graph as of this sequence, after the change that has it. A sequence beyond the newest change returns 400. */
+                asOfSequence?: components["parameters"]["AsOfSequence"];
+                /**
+                 * @description Read the graph as of this time, after the last change up to it. RFC 3339. Times of changes are those of the
+                 *     server. Cannot be combined with `asOfSequence`.
+                 */
+                asOf?: components["parameters"]["AsOf"];
+            };
             header: {
                 /** @description The workspace. */
                 "x-workspace-id": components["parameters"]["Workspace"];
@@ -4691,6 +4951,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             502: components["responses"]["BadGateway"];

@@ -24,6 +24,7 @@ export type Document = Schemas['Document']
 export type Edge = Schemas['Edge']
 export type EntityType = Schemas['EntityType']
 export type ErrorDetails = Schemas['ErrorDetails']
+export type GraphCounts = Schemas['GraphCounts']
 export type HybridHit = Schemas['HybridHit']
 export type HybridQuery = Schemas['HybridQuery']
 export type IndexStatus = Schemas['IndexStatus']
@@ -68,6 +69,7 @@ export type NodeChanges = Omit<Schemas['UpdateNode'], 'id'>
 export type EdgeChanges = Omit<Schemas['UpdateEdge'], 'id'>
 
 /** A time: a Date, or a text in RFC 3339; in queries of points also a relative time such as `-15m`. */
+export type Subgraph = Schemas['Subgraph']
 export type Time = Date | string
 
 /** A point to write. A timestamp that is a number has the precision of the request. */

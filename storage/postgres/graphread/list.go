@@ -36,6 +36,7 @@ type listLimits struct {
 	maxSmallResult int // maximum number of rows that are filtered, counted and sorted at once
 	windowRows     int // number of rows that are read from the index of an order and filtered
 	maxValues      int // maximum number of values of a coarse field that are read one at a time
+	pastEntries    int // see maxPastEntries
 	// bucketTimes are the bounds of the histogram buckets of totals; nil: those in the
 	// statistics of Postgres.
 	bucketTimes []time.Time

@@ -39,12 +39,15 @@ type NeighborQuery struct {
 	EntityTypes   []string // list nodes of one of these; nil: all. The walk also passes through other nodes
 	Limit, Offset int
 	After         *NeighborPosition // instead of Offset
+	AsOf          Moment            // the state of the graph; not set: the current one
 }
 
 // NeighborPosition is the position of a neighbor in the list, which is sorted by depth and id.
 type NeighborPosition struct {
 	Depth int       `json:"d"`
 	ID    uuid.UUID `json:"i"`
+	// Sequence is the one that the list is as of; 0: it is current.
+	Sequence int64 `json:"s,omitzero"`
 }
 
 // Neighbor is a node around a node.
@@ -59,12 +62,16 @@ type NeighborList struct {
 	Items     []Neighbor
 	Total     int64 // number of all neighbors that were found
 	Next      *NeighborPosition
-	Truncated bool // whether some edges were not followed
+	Truncated bool  // whether some edges were not followed
+	Sequence  int64 // that the list is as of; 0: it is current
 }
 
 // Neighbors walks the graph from a live node and returns a page of the nodes found. The error is
 // NotFound for any other node.
 func (db *Store) Neighbors(ctx context.Context, workspace uuid.UUID, q NeighborQuery) (list NeighborList, err error) {
+	if q.AsOf.IsSet() {
+		return db.neighborsAsOf(ctx, workspace, q)
+	}
 	err = db.root.InReadTx(ctx, func(tx pgx.Tx) error {
 		w := &walk{
 			tx: tx, workspace: workspace, query: q, seen: map[uuid.UUID]int{q.Node: 0}, edges: map[uuid.UUID][]uuid.UUID{},

@@ -20,6 +20,9 @@ type Store struct {
 func New(db *postgres.DB) *Store {
 	return &Store{
 		root: db, pool: db.Pool(), totals: newTotalCache(),
-		limits: listLimits{maxSmallResult: defaultMaxSmallResult, windowRows: defaultWindowRows, maxValues: defaultMaxValues},
+		limits: listLimits{
+			maxSmallResult: defaultMaxSmallResult, windowRows: defaultWindowRows, maxValues: defaultMaxValues,
+			pastEntries: maxPastEntries,
+		},
 	}
 }

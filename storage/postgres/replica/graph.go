@@ -82,6 +82,24 @@ func (g *Graph) Edge(ctx context.Context, workspace, id uuid.UUID) (graph.Edge, 
 	})
 }
 
+// NodeAsOf is graphread.Store.NodeAsOf.
+func (g *Graph) NodeAsOf(
+	ctx context.Context, workspace, id uuid.UUID, m graphread.Moment,
+) (graphread.Past[graph.Node], error) {
+	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (graphread.Past[graph.Node], error) {
+		return db.NodeAsOf(ctx, workspace, id, m)
+	})
+}
+
+// EdgeAsOf is graphread.Store.EdgeAsOf.
+func (g *Graph) EdgeAsOf(
+	ctx context.Context, workspace, id uuid.UUID, m graphread.Moment,
+) (graphread.Past[graph.Edge], error) {
+	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (graphread.Past[graph.Edge], error) {
+		return db.EdgeAsOf(ctx, workspace, id, m)
+	})
+}
+
 // Nodes is graphread.Store.Nodes.
 func (g *Graph) Nodes(
 	ctx context.Context, workspace uuid.UUID, filter graphread.NodeFilter, page graphread.Page,
@@ -113,6 +131,22 @@ func (g *Graph) Neighbors(
 func (g *Graph) Paths(ctx context.Context, workspace uuid.UUID, q graphread.PathQuery) (graphread.PathList, error) {
 	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (graphread.PathList, error) {
 		return db.Paths(ctx, workspace, q)
+	})
+}
+
+// Subgraph is graphread.Store.Subgraph.
+func (g *Graph) Subgraph(
+	ctx context.Context, workspace uuid.UUID, q graphread.SubgraphQuery,
+) (graphread.Subgraph, error) {
+	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (graphread.Subgraph, error) {
+		return db.Subgraph(ctx, workspace, q)
+	})
+}
+
+// Counts is graphread.Store.Counts.
+func (g *Graph) Counts(ctx context.Context, workspace uuid.UUID, limit int) (graphread.Counts, error) {
+	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (graphread.Counts, error) {
+		return db.Counts(ctx, workspace, limit)
 	})
 }
 

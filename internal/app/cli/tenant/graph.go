@@ -22,6 +22,8 @@ type GraphCmd struct {
 	Node      GraphNodeCmd      `cmd:"" help:"Show a node with its edges."`
 	Neighbors GraphNeighborsCmd `cmd:"" help:"List the neighbors of a node."`
 	Path      GraphPathCmd      `cmd:"" help:"List the shortest or cheapest paths between two nodes."`
+	Subgraph  GraphSubgraphCmd  `cmd:"" help:"List the nodes around nodes, and the edges between them."`
+	Counts    GraphCountsCmd    `cmd:"" help:"Count nodes by entity type and edges by relation type."`
 	History   GraphHistoryCmd   `cmd:"" help:"List the changes of a node, or of the whole graph, newest first."`
 	Undo      GraphUndoCmd      `cmd:"" help:"Undo a command, by default the workspace's last."`
 	Redo      GraphRedoCmd      `cmd:"" help:"Redo a command that was undone, by default the last."`
@@ -57,16 +59,30 @@ func nodeRow(n *graphjson.Node) []string {
 	}
 }
 
+// moment has the flags of commands that read the graph as of a moment.
+type moment struct {
+	AsOf         string `help:"Read the graph as of this time, in RFC 3339." placeholder:"TIME" xor:"moment"`
+	AsOfSequence string `help:"Read the graph as of the change with this sequence, as the history names it." placeholder:"N" xor:"moment"`
+}
+
+func (m *moment) addTo(query url.Values) {
+	setParameter(query, "asOf", m.AsOf)
+	setParameter(query, "asOfSequence", m.AsOfSequence)
+}
+
 // GraphNodeCmd shows a node.
 type GraphNodeCmd struct {
 	tenant
+	moment
 	ID uuid.UUID `arg:"" help:"The node."`
 }
 
-// Run prints the node and its first edges.
+// Run prints the node and, if it is the current one, its first edges.
 func (c *GraphNodeCmd) Run(ctx context.Context, out *output.Writer) error {
 	return c.withReadRoutes(ctx, func(v *session) error {
-		got, err := v.get(ctx, "/api/queries/nodes/"+c.ID.String(), nil)
+		query := url.Values{}
+		c.addTo(query)
+		got, err := v.get(ctx, "/api/queries/nodes/"+c.ID.String(), query)
 		if err != nil || c.JSON {
 			return printAnswer(out, got, err)
 		}
@@ -81,7 +97,7 @@ func (c *GraphNodeCmd) Run(ctx context.Context, out *output.Writer) error {
 		if _, err := fmt.Fprintf(
 			out, "description: %s\nproperties: %s\n", output.Printable(output.TextOr(n.Description, "-")),
 			output.Printable(string(n.Properties)),
-		); err != nil {
+		); err != nil || len(query) > 0 {
 			return err
 		}
 		if got, err = v.get(ctx, "/api/queries/edges", url.Values{"nodeId": {c.ID.String()}, "limit": {"50"}}); err != nil {
@@ -104,6 +120,7 @@ func (c *GraphNodeCmd) Run(ctx context.Context, out *output.Writer) error {
 type GraphNeighborsCmd struct {
 	tenant
 	paged
+	moment
 	ID           uuid.UUID `arg:"" help:"The node."`
 	Depth        int       `help:"Maximum distance in edges, 1 to 3." default:"1"`
 	Direction    string    `help:"Follow edges out, in or both ways." enum:"out,in,both" default:"both"`
@@ -115,6 +132,7 @@ func (c *GraphNeighborsCmd) Run(ctx context.Context, out *output.Writer) error {
 	query := c.query()
 	query.Set("depth", strconv.Itoa(c.Depth))
 	query.Set("direction", c.Direction)
+	c.addTo(query)
 	for _, relation := range c.RelationType {
 		query.Add("relationType", relation)
 	}

@@ -54,7 +54,16 @@ class EdgeFilter(_ResourceFilter, total=False):
     relation_type: Texts
 
 
-class NeighborFilter(TypedDict, total=False):
+class Moment(TypedDict, total=False):
+    """Selects a state of the graph. The default is the current one. Only one of the fields may be given."""
+
+    as_of_sequence: int
+    """The state after the change with this sequence."""
+    as_of: Time
+    """The state after the last change up to this time."""
+
+
+class NeighborFilter(Moment, total=False):
     """Selects the neighbors of a node."""
 
     depth: int
@@ -80,6 +89,21 @@ class PathFilter(TypedDict, total=False):
     """Follow paths only through these nodes. The ends may be of any type."""
     weight: str
     """The name of the property of edges that is their cost."""
+
+
+class SubgraphFilter(TypedDict, total=False):
+    """Selects a subgraph around nodes."""
+
+    depth: int
+    """The maximum number of edges to a node, 0 (only the given nodes) to 3. The default is 1."""
+    limit: int
+    """The maximum number of nodes, up to 500. The default is 100."""
+    direction: Literal["out", "in", "both"]
+    """The default is ``both``."""
+    relation_type: Texts
+    """Follow and return only these edges."""
+    entity_type: EntityType | Sequence[EntityType]
+    """Traverse and return only these nodes. The given nodes may be of any type."""
 
 
 class SourceFilter(TypedDict, total=False):

@@ -186,6 +186,12 @@ class AccountWorkspace(TypedDict):
 EntityType: TypeAlias = Literal["concept", "object", "process", "actor"]
 
 
+AsOfSequence: TypeAlias = int
+"""
+Only in a response as of a moment: the sequence of the last change that the state includes.
+"""
+
+
 class Node(TypedDict):
     id: str
     name: str
@@ -201,6 +207,7 @@ class Node(TypedDict):
     """
     Incremented by one at each change, including undo and redo.
     """
+    asOfSequence: NotRequired[AsOfSequence]
     deleted: NotRequired[Literal[True]]
     """
     Only in changes, for a deleted node. The other fields are its last state.
@@ -219,6 +226,7 @@ class Edge(TypedDict):
     createdAt: Timestamp
     updatedAt: Timestamp
     version: int
+    asOfSequence: NotRequired[AsOfSequence]
     deleted: NotRequired[Literal[True]]
     """
     Same as for a node.
@@ -277,6 +285,70 @@ class Neighbor(TypedDict):
     Number of edges of the shortest path to the node.
     """
     edges: list[Edge]
+
+
+class SubgraphNode(TypedDict):
+    """
+    A node of a subgraph.
+    """
+
+    node: Node
+    depth: int
+    """
+    Number of edges to the nearest given node.
+    """
+
+
+class Subgraph(TypedDict):
+    """
+    A set of nodes with the edges between them.
+    """
+
+    nodes: list[SubgraphNode]
+    edges: list[Edge]
+    truncated: bool
+    """
+    Whether nodes or edges may be missing.
+    """
+
+
+class TypeCount(TypedDict):
+    type: str
+    """
+    An entity type or a relation type.
+    """
+    count: int
+    """
+    Number of nodes or edges of the type.
+    """
+
+
+class TypeCounts(TypedDict):
+    total: int
+    """
+    Number of all nodes or edges.
+    """
+    types: list[TypeCount]
+    """
+    The most frequent types, first the most frequent. Equally frequent ones are sorted by name.
+    """
+    otherTypes: int
+    """
+    Number of the types that are not in `types`.
+    """
+    otherCount: int
+    """
+    Number of the nodes or edges of these types.
+    """
+
+
+class GraphCounts(TypedDict):
+    sequence: int
+    """
+    The sequence of the newest change that the numbers include.
+    """
+    nodes: NotRequired[TypeCounts]
+    edges: NotRequired[TypeCounts]
 
 
 class Path(TypedDict):

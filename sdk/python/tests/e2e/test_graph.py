@@ -30,6 +30,14 @@ def test_nodes_and_edges_are_created_changed_and_deleted(client: Client) -> None
     assert [neighbor["node"]["id"] for neighbor in page] == [pump["id"]]
     assert page.meta["truncated"] is False
     assert len(list(client.nodes.iterate_neighbors(hall["id"]))) == 1
+    around = client.nodes.subgraph([hall["id"], pump["id"]], depth=0)
+    assert ([found["id"] for found in around["edges"]], around["truncated"]) == ([edge["id"]], False)
+    counts = client.graph_counts(limit=1)
+    assert (counts["nodes"]["total"] >= 2, len(counts["edges"]["types"])) == (True, 1)
+    now = client.changes.list(limit=1).items[0]["sequence"]
+    assert client.nodes.get(pump["id"], as_of_sequence=now)["asOfSequence"] == now
+    assert client.edges.get(edge["id"], as_of="9999-01-01T00:00:00Z")["relationType"] == "is in"
+    assert len(client.nodes.neighbors(hall["id"], as_of_sequence=now)) == 1
     paths = client.nodes.paths(
         hall["id"], pump["id"], limit=5, max_depth=2, relation_type=["is in"], entity_type="actor"
     )

@@ -39,6 +39,16 @@ test('nodes and edges are created, changed and deleted', async () => {
   expect(page.items.map(({ node }) => node.id)).toEqual([pump.id])
   expect(page.meta.truncated).toBe(false)
   expect(await all(nodes.iterateNeighbors(hall.id))).toHaveLength(1)
+  const around = await nodes.subgraph([hall.id, pump.id], { depth: 0 })
+  expect(around.edges.map(({ id }) => id)).toEqual([edge.id])
+  const counts = await client.graphCounts({ limit: 1 })
+  expect(counts.edges?.types).toHaveLength(1)
+  const asOf = '9999-01-01T00:00:00Z'
+  const past = await nodes.get(pump.id, { asOf })
+  expect(past).toMatchObject({ id: pump.id, version: 2 })
+  const { asOfSequence } = past
+  expect(await edges.get(edge.id, { asOfSequence })).toMatchObject({ relationType: 'is in', asOfSequence })
+  expect((await nodes.neighbors(hall.id, { asOfSequence })).meta.asOfSequence).toBe(asOfSequence)
   const paths = await nodes.paths(hall.id, pump.id, {
     limit: 5,
     maxDepth: 2,

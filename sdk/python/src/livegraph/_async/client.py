@@ -14,7 +14,7 @@ from .._request import Bearer, Request, query
 from .._retry import Retry
 from ..errors import WriteError
 from ..filters import FrameQuery
-from ..types import Account, IngestAnswerData, Point, PointRows
+from ..types import Account, GraphCounts, IngestAnswerData, Point, PointRows
 from .alerting import AsyncAlerts, AsyncRules, AsyncWebhooks
 from .documents import AsyncDocuments, AsyncSearch
 from .graph import AsyncChanges, AsyncCommands, AsyncEdges, AsyncNodes
@@ -113,6 +113,13 @@ class AsyncClient:
     async def account(self) -> Account:
         """Returns the key of the client, its scopes and its workspaces with their limits."""
         return await self._transport.data(Request[Account]("GET", "/api/me"))
+
+    async def graph_counts(self, *, limit: int = 50) -> GraphCounts:
+        """Returns the numbers of nodes and edges by type, for at most ``limit`` types of each kind, 1 to 100.
+
+        The numbers that the scopes of the key do not permit are missing.
+        """
+        return await self._transport.data(Request[GraphCounts]("GET", "/api/queries/counts", query=query(limit=limit)))
 
     async def wait_visible(self, *checkpoints: str, timeout: float = 60.0) -> int:
         """Waits until queries see the points of these ingests.

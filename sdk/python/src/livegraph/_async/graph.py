@@ -7,7 +7,7 @@ from .. import _frames
 from .. import commands as build
 from .._request import COMMAND_HEADERS, Id, Request, encode, idempotency, part, query, selection
 from .._response import Page
-from ..filters import EdgeFilter, NeighborFilter, NodeFilter, PathFilter
+from ..filters import EdgeFilter, Ids, Moment, NeighborFilter, NodeFilter, PathFilter, SubgraphFilter
 from ..types import (
     BatchResult,
     CascadeEdges,
@@ -20,6 +20,7 @@ from ..types import (
     Neighbor,
     Node,
     Path,
+    Subgraph,
 )
 from .streams import AsyncEventStream
 from .transport import AsyncTransport
@@ -122,9 +123,11 @@ class AsyncNodes:
         """Deletes a node with its edges. The result contains the ``commandId`` for an undo."""
         return await self._commands.execute(build.delete_node(id, expected_version=expected_version))
 
-    async def get(self, id: Id) -> Node:
-        """Returns a node."""
-        return await self._transport.data(Request[Node]("GET", f"/api/queries/nodes/{part(id)}"))
+    async def get(self, id: Id, **moment: Unpack[Moment]) -> Node:
+        """Returns a node, with ``as_of_sequence`` or ``as_of`` as of that state of the graph."""
+        return await self._transport.data(
+            Request[Node]("GET", f"/api/queries/nodes/{part(id)}", query=query(**moment))
+        )
 
     async def list(
         self, *, limit: int = 100, offset: int | None = None, cursor: str | None = None, **filters: Unpack[NodeFilter]
@@ -179,6 +182,15 @@ class AsyncNodes:
         fields = query(**{"from": from_id, "to": to_id}, limit=limit, **filters)
         return await self._transport.page(Request[Path]("GET", "/api/queries/paths", query=fields))
 
+    async def subgraph(self, ids: Ids, **filters: Unpack[SubgraphFilter]) -> Subgraph:
+        """Returns the nodes within ``depth`` edges of up to 20 nodes, with all edges between the returned nodes.
+
+        Raises:
+            NotFoundError: One of the nodes does not exist.
+        """
+        fields = query(node_id=ids, **filters)
+        return await self._transport.data(Request[Subgraph]("GET", "/api/queries/subgraph", query=fields))
+
 
 def _neighbors_path(node_id: Id) -> str:
     return f"/api/queries/nodes/{part(node_id)}/neighbors"
@@ -217,9 +229,11 @@ class AsyncEdges:
         """Deletes an edge. The result contains the ``commandId`` for an undo."""
         return await self._commands.execute(build.delete_edge(id, expected_version=expected_version))
 
-    async def get(self, id: Id) -> Edge:
-        """Returns an edge."""
-        return await self._transport.data(Request[Edge]("GET", f"/api/queries/edges/{part(id)}"))
+    async def get(self, id: Id, **moment: Unpack[Moment]) -> Edge:
+        """Returns an edge, with ``as_of_sequence`` or ``as_of`` as of that state of the graph."""
+        return await self._transport.data(
+            Request[Edge]("GET", f"/api/queries/edges/{part(id)}", query=query(**moment))
+        )
 
     async def list(
         self, *, limit: int = 100, offset: int | None = None, cursor: str | None = None, **filters: Unpack[EdgeFilter]

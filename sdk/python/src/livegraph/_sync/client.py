@@ -17,7 +17,7 @@ from .._retry import Retry
 from .._sync_writer import Writer
 from ..errors import WriteError
 from ..filters import FrameQuery
-from ..types import Account, IngestAnswerData, Point, PointRows
+from ..types import Account, GraphCounts, IngestAnswerData, Point, PointRows
 from .alerting import Alerts, Rules, Webhooks
 from .documents import Documents, Search
 from .graph import Changes, Commands, Edges, Nodes
@@ -116,6 +116,13 @@ class Client:
     def account(self) -> Account:
         """Returns the key of the client, its scopes and its workspaces with their limits."""
         return self._transport.data(Request[Account]("GET", "/api/me"))
+
+    def graph_counts(self, *, limit: int = 50) -> GraphCounts:
+        """Returns the numbers of nodes and edges by type, for at most ``limit`` types of each kind, 1 to 100.
+
+        The numbers that the scopes of the key do not permit are missing.
+        """
+        return self._transport.data(Request[GraphCounts]("GET", "/api/queries/counts", query=query(limit=limit)))
 
     def wait_visible(self, *checkpoints: str, timeout: float = 60.0) -> int:
         """Waits until queries see the points of these ingests.

@@ -10,7 +10,7 @@ from .. import _frames
 from .. import commands as build
 from .._request import COMMAND_HEADERS, Id, Request, encode, idempotency, part, query, selection
 from .._response import Page
-from ..filters import EdgeFilter, NeighborFilter, NodeFilter, PathFilter
+from ..filters import EdgeFilter, Ids, Moment, NeighborFilter, NodeFilter, PathFilter, SubgraphFilter
 from ..types import (
     BatchResult,
     CascadeEdges,
@@ -23,6 +23,7 @@ from ..types import (
     Neighbor,
     Node,
     Path,
+    Subgraph,
 )
 from .streams import EventStream
 from .transport import Transport
@@ -121,9 +122,9 @@ class Nodes:
         """Deletes a node with its edges. The result contains the ``commandId`` for an undo."""
         return self._commands.execute(build.delete_node(id, expected_version=expected_version))
 
-    def get(self, id: Id) -> Node:
-        """Returns a node."""
-        return self._transport.data(Request[Node]("GET", f"/api/queries/nodes/{part(id)}"))
+    def get(self, id: Id, **moment: Unpack[Moment]) -> Node:
+        """Returns a node, with ``as_of_sequence`` or ``as_of`` as of that state of the graph."""
+        return self._transport.data(Request[Node]("GET", f"/api/queries/nodes/{part(id)}", query=query(**moment)))
 
     def list(
         self, *, limit: int = 100, offset: int | None = None, cursor: str | None = None, **filters: Unpack[NodeFilter]
@@ -178,6 +179,15 @@ class Nodes:
         fields = query(**{"from": from_id, "to": to_id}, limit=limit, **filters)
         return self._transport.page(Request[Path]("GET", "/api/queries/paths", query=fields))
 
+    def subgraph(self, ids: Ids, **filters: Unpack[SubgraphFilter]) -> Subgraph:
+        """Returns the nodes within ``depth`` edges of up to 20 nodes, with all edges between the returned nodes.
+
+        Raises:
+            NotFoundError: One of the nodes does not exist.
+        """
+        fields = query(node_id=ids, **filters)
+        return self._transport.data(Request[Subgraph]("GET", "/api/queries/subgraph", query=fields))
+
 
 def _neighbors_path(node_id: Id) -> str:
     return f"/api/queries/nodes/{part(node_id)}/neighbors"
@@ -214,9 +224,9 @@ class Edges:
         """Deletes an edge. The result contains the ``commandId`` for an undo."""
         return self._commands.execute(build.delete_edge(id, expected_version=expected_version))
 
-    def get(self, id: Id) -> Edge:
-        """Returns an edge."""
-        return self._transport.data(Request[Edge]("GET", f"/api/queries/edges/{part(id)}"))
+    def get(self, id: Id, **moment: Unpack[Moment]) -> Edge:
+        """Returns an edge, with ``as_of_sequence`` or ``as_of`` as of that state of the graph."""
+        return self._transport.data(Request[Edge]("GET", f"/api/queries/edges/{part(id)}", query=query(**moment)))
 
     def list(
         self, *, limit: int = 100, offset: int | None = None, cursor: str | None = None, **filters: Unpack[EdgeFilter]

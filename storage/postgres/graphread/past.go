@@ -1,0 +1,269 @@
+package graphread
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+)
+
+const (
+	// maxPastEntries is the maximum number of entries of journal_nodes that a read as of a moment examines, and of each
+	// search for the last step of one node or edge.
+	maxPastEntries = 100_000
+	// maxPastBytes is the maximum total size of the changes that it decodes. One change may be larger.
+	maxPastBytes = 16 << 20
+)
+
+// past reads the graph as of a sequence. A row of a node or an edge that was not changed since is the state. Otherwise
+// the state is in the journal: each step has the whole node or edge after it, except the edges of a cascade, whose
+// state follows from the last step and the cascades of their ends after it.
+type past struct {
+	tx          pgx.Tx
+	workspace   uuid.UUID
+	sequence    int64
+	entriesLeft int
+	bytesLeft   int64
+}
+
+// place is the position of a step in the journal.
+type place struct {
+	sequence int64
+	step     int
+}
+
+func (p place) compare(other place) int {
+	return cmp.Or(cmp.Compare(p.sequence, other.sequence), cmp.Compare(p.step, other.step))
+}
+
+// edgeStep is the state of an edge after a step.
+type edgeStep struct {
+	edge *graph.Edge
+	place
+}
+
+// cascadeStep is a step that deleted or restored the edges of a node.
+type cascadeStep struct {
+	cascade *graph.Cascade
+	at      time.Time
+	place
+}
+
+func errTooLong() error {
+	return fault.New(
+		fault.Invalid, "The history up to this moment has too many changes: read a moment after fewer changes",
+	).With("reason", ReasonHistoryTooLong)
+}
+
+// nodes returns those of the nodes that were live, and which of them were purged since.
+func (p *past) nodes(
+	ctx context.Context, ids []uuid.UUID,
+) (live map[uuid.UUID]graph.Node, purged map[uuid.UUID]bool, err error) {
+	live, purged = make(map[uuid.UUID]graph.Node, len(ids)), map[uuid.UUID]bool{}
+	rows, err := p.tx.Query(ctx, `SELECT `+nodeColumns+`, created_by, changed_by, deleted, deleted AND purge <> 0
+		FROM nodes WHERE workspace_id = $1 AND id = ANY($2)`, p.workspace, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	var (
+		n                    graph.Node
+		text                 StoredText
+		createdBy, changedBy int64
+		deleted, isPurged    bool
+		changed              []uuid.UUID
+	)
+	_, err = pgx.ForEachRow(rows, []any{
+		&n.ID, &n.Name, &n.EntityType, &n.Description, &text.Properties, &n.CreatedAt, &n.UpdatedAt, &n.Version,
+		&createdBy, &changedBy, &deleted, &isPurged,
+	}, func() error {
+		switch {
+		case createdBy > p.sequence:
+		case isPurged:
+			purged[n.ID] = true
+		case changedBy > p.sequence:
+			changed = append(changed, n.ID)
+		case !deleted:
+			node := n
+			err := text.Into(&node.Properties, &node.Lifecycle)
+			live[n.ID] = node
+			return err
+		}
+		return nil
+	})
+	if err == nil && len(changed) > 0 {
+		err = p.changedNodes(ctx, changed, live)
+	}
+	return live, purged, err
+}
+
+// changedNodes adds those of the nodes that were live, from the journal.
+func (p *past) changedNodes(ctx context.Context, ids []uuid.UUID, live map[uuid.UUID]graph.Node) error {
+	last, err := p.lastSteps(ctx, ids, ids)
+	if err != nil {
+		return err
+	}
+	return p.readChanges(ctx, distinct(last), func(c *graph.Change) error {
+		for i := range c.Steps {
+			n := c.Steps[i].Node
+			if n == nil || last[n.ID] != int64(c.Sequence) {
+				continue
+			}
+			if live[n.ID] = *n; n.Deleted {
+				delete(live, n.ID)
+			}
+		}
+		return nil
+	})
+}
+
+// selectLastSteps finds the last change with a step of each node or edge. A step has the id in field 1 of the message
+// Node or Edge: the bytes 0a 10 precede it. anchor is the node whose history has the changes.
+const selectLastSteps = `SELECT r.id, s.sequence FROM unnest($3::uuid[], $4::uuid[]) AS r (id, anchor)
+	LEFT JOIN LATERAL (
+		SELECT k.sequence FROM (
+			SELECT sequence FROM journal_nodes WHERE workspace_id = $1 AND node_id = r.anchor AND sequence <= $2
+			ORDER BY sequence DESC LIMIT $5) k
+		JOIN journal j ON j.workspace_id = $1 AND j.sequence = k.sequence
+		WHERE position('\x0a10'::bytea || uuid_send(r.id) IN j.change) > 0
+		ORDER BY k.sequence DESC LIMIT 1) s ON true`
+
+// lastSteps returns the sequence of the last change with a step of each node or edge, which is in the history of its
+// anchor.
+func (p *past) lastSteps(ctx context.Context, ids, anchors []uuid.UUID) (map[uuid.UUID]int64, error) {
+	rows, err := p.tx.Query(ctx, selectLastSteps, p.workspace, p.sequence, ids, anchors, p.entriesLeft)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		id       uuid.UUID
+		sequence *int64
+	)
+	last := make(map[uuid.UUID]int64, len(ids))
+	_, err = pgx.ForEachRow(rows, []any{&id, &sequence}, func() error {
+		if sequence == nil { // it was created by a change before those that are examined
+			return errTooLong()
+		}
+		last[id] = *sequence
+		return nil
+	})
+	return last, err
+}
+
+// readChanges decodes changes in the order of their sequences.
+func (p *past) readChanges(ctx context.Context, sequences []int64, use func(*graph.Change) error) error {
+	if len(sequences) == 0 {
+		return nil
+	}
+	rows, err := p.tx.Query(ctx, `SELECT change FROM journal WHERE workspace_id = $1 AND sequence = ANY($2)
+		ORDER BY sequence`, p.workspace, sequences)
+	if err != nil {
+		return err
+	}
+	var encoded []byte
+	_, err = pgx.ForEachRow(rows, []any{&encoded}, func() error {
+		if p.bytesLeft < 0 {
+			return errTooLong()
+		}
+		p.bytesLeft -= int64(len(encoded))
+		c, err := graphrecord.DecodeChange(encoded)
+		if err != nil {
+			return err
+		}
+		return use(c)
+	})
+	return err
+}
+
+func distinct[K comparable](sequences map[K]int64) []int64 {
+	list := make([]int64, 0, len(sequences))
+	for _, s := range sequences {
+		list = append(list, s)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// edge returns an edge, or nil if it was not live.
+func (p *past) edge(ctx context.Context, id uuid.UUID) (*graph.Edge, error) {
+	var (
+		e                    graph.Edge
+		text                 StoredText
+		createdBy, changedBy int64
+		deleted              bool
+	)
+	err := p.tx.QueryRow(ctx, `SELECT `+edgeColumns+`, created_by, changed_by, deleted FROM edges
+		WHERE workspace_id = $1 AND id = $2`, p.workspace, id).Scan(
+		&e.ID, &e.SourceID, &e.TargetID, &e.RelationType, &text.Properties, &e.CreatedAt, &e.UpdatedAt, &e.Version,
+		&createdBy, &changedBy, &deleted,
+	)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows) || err == nil && createdBy > p.sequence:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case changedBy > p.sequence:
+		return p.changedEdge(ctx, &e)
+	case deleted:
+		return nil, nil
+	}
+	return &e, text.Into(&e.Properties, &e.Lifecycle)
+}
+
+// changedEdge returns an edge from the journal, or nil if it was not live.
+func (p *past) changedEdge(ctx context.Context, row *graph.Edge) (*graph.Edge, error) {
+	ends := []uuid.UUID{row.SourceID, row.TargetID}
+	purged, err := p.purged(ctx, ends)
+	if err == nil && len(purged) > 0 {
+		err = errPurged("edge")
+	}
+	if err != nil {
+		return nil, err
+	}
+	counts, err := p.countEntries(ctx, ends, []int64{0, 0})
+	if err != nil {
+		return nil, err
+	}
+	anchor := row.SourceID // the end with the shorter history
+	if counts[row.TargetID] < counts[anchor] {
+		anchor = row.TargetID
+	}
+	last, err := p.lastSteps(ctx, []uuid.UUID{row.ID}, []uuid.UUID{anchor})
+	if err != nil {
+		return nil, err
+	}
+	h := newEdgeHistory()
+	h.want = func(e *graph.Edge) bool { return e.ID == row.ID }
+	if err := p.readChanges(ctx, distinct(last), h.add); err != nil {
+		return nil, err
+	}
+	from := last[row.ID]
+	if err := p.readCascades(ctx, h, map[uuid.UUID]int64{row.SourceID: from, row.TargetID: from}); err != nil {
+		return nil, err
+	}
+	if e := h.state(row.ID); !e.Deleted {
+		return e, nil
+	}
+	return nil, nil
+}
+
+// purged returns those of the nodes that were purged.
+func (p *past) purged(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	rows, err := p.tx.Query(
+		ctx, `SELECT id FROM nodes WHERE workspace_id = $1 AND id = ANY($2) AND deleted AND purge <> 0`, p.workspace, ids,
+	)
+	if err != nil {
+		return nil, err
+	}
+	found := map[uuid.UUID]bool{}
+	var id uuid.UUID
+	_, err = pgx.ForEachRow(rows, []any{&id}, func() error { found[id] = true; return nil })
+	return found, err
+}
