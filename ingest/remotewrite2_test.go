@@ -48,6 +48,7 @@ func interpretRemoteWrite2(body []byte) *promReference {
 func (r *promReference) series2(symbols []string, b []byte) bool {
 	var texts []string
 	var samples []promSample
+	var exemplars []promExemplar
 	refer := func(ref uint64) bool {
 		if ref >= uint64(len(symbols)) {
 			return false
@@ -76,6 +77,10 @@ func (r *promReference) series2(symbols []string, b []byte) bool {
 			histogram, ok := readPromHistogram(value)
 			samples = append(samples, histogram)
 			return ok
+		case field == 4:
+			e, ok := readPromExemplar(value, referred(symbols))
+			exemplars = append(exemplars, e)
+			return ok
 		}
 		return true
 	})
@@ -87,7 +92,35 @@ func (r *promReference) series2(symbols []string, b []byte) bool {
 		labels = append(labels, [2]string(pair))
 	}
 	r.add(labels, samples)
+	r.addExemplars(labels, exemplars)
 	return true
+}
+
+// referred is the texts to which a field of labels refers.
+func referred(symbols []string) func(protowire.Type, []byte, uint64) ([]string, bool) {
+	return func(wire protowire.Type, value []byte, number uint64) (list []string, ok bool) {
+		refs := []uint64{number}
+		if wire == protowire.BytesType {
+			refs = nil
+			for len(value) > 0 {
+				ref, n := protowire.ConsumeVarint(value)
+				if n < 0 {
+					return nil, false
+				}
+				refs, value = append(refs, ref), value[n:]
+			}
+		}
+		if wire != protowire.BytesType && wire != protowire.VarintType {
+			return nil, true
+		}
+		for _, ref := range refs {
+			if ref >= uint64(len(symbols)) {
+				return nil, false
+			}
+			list = append(list, symbols[ref])
+		}
+		return list, true
+	}
 }
 
 func requireAgreementOnRemoteWrite2(t require.TestingT, body []byte) {
