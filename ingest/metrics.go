@@ -109,9 +109,14 @@ func newMetrics(factory promauto.Factory) *metrics {
 		SourcesHits:   lookups.WithLabelValues("sources", "hit"),
 		SourcesMisses: lookups.WithLabelValues("sources", "miss"),
 	}
-	exemplars := vec("livegraph_ingest_exemplars_total", "Total number of exemplars by outcome: accepted, dropped (labels "+
-		"that are too long or not valid, no valid time, or a series that is not accepted).", "outcome")
-	m.exemplarsAccepted, m.exemplarsDropped = exemplars.WithLabelValues(outcomeAccepted), exemplars.WithLabelValues("dropped")
+	exemplars := vec(
+		"livegraph_ingest_exemplars_total",
+		"Total number of exemplars by outcome: accepted, dropped (labels that are too long or not valid, no valid time, or a "+
+			"series that is not accepted).",
+		"outcome",
+	)
+	m.exemplarsAccepted = exemplars.WithLabelValues(outcomeAccepted)
+	m.exemplarsDropped = exemplars.WithLabelValues("dropped")
 	m.labelsHits, m.labelsMisses = lookups.WithLabelValues("labels", "hit"), lookups.WithLabelValues("labels", "miss")
 	return m
 }

@@ -238,6 +238,7 @@ func FuzzParseRemoteWrite2(f *testing.F) {
 	for _, body := range []string{
 		"", promWrite(plain().Sample(1, 1)), promWrite2(plain().Sample(1, 1)),
 		promWrite2(plain("a", "1", "b", "").Sample(1, 1).Sample(2, stale).Bytes(4, nil)),
+		promWrite2(plain().Exemplar(1000, 1, "trace_id", "a").Exemplar(0, 1, "a", "1", "a", "2").Sample(1, 1)),
 		promWrite2(plain("é", "\xff").Bytes(2, message{}.Varint(2, 7).Text(9, "x").Double(1, 5))),
 		string(append(message{}.Bytes(5, message{}.Varint(1, 1).Varint(1, 2).Sample(1, 1)), symbols("__name__", "up")...)),
 		string(symbols("a").Bytes(5, message{}.Bytes(1, []byte{1, 2}).Bytes(5, message{}.Varint(1, 1)))),

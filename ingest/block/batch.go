@@ -106,7 +106,8 @@ func (b *Batch) Size() int {
 func (b *Batch) Need() int64 {
 	const pointBytes, stringBytes, runBytes, labelNeed = 24 + 16 + 16, 32 + 24 + 16, 24, labelBytes + 144
 	return int64(len(b.Numbers.Times)*pointBytes + len(b.Strings.Times)*stringBytes + len(b.runs)*runBytes +
-		len(b.Unescaped) + b.Exemplars.Len()*exemplarBytes + b.Exemplars.bytes + len(b.Labels.List)*labelNeed + len(b.Labels.tags)*tagBytes)
+		len(b.Unescaped) + b.Exemplars.Len()*exemplarBytes + b.Exemplars.bytes +
+		len(b.Labels.List)*labelNeed + len(b.Labels.tags)*tagBytes)
 }
 
 // CheckTime returns the rule that a timestamp breaks, or None.

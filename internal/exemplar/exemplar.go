@@ -47,11 +47,14 @@ func Append(dst []byte, value float64, labels []Label) (text []byte, err error) 
 		return dst, ErrLong
 	}
 	slices.SortFunc(labels, func(a, b Label) int { return cmp.Compare(a.Name, b.Name) })
-	text = append(dst, '{')
 	for i, l := range labels {
 		if !isValid(l.Name) || !isValid(l.Value) || l.Name == "" || i > 0 && labels[i-1].Name == l.Name {
 			return dst, ErrLabels
 		}
+	}
+	text = dst
+	text = append(text, '{')
+	for i, l := range labels {
 		if i > 0 {
 			text = append(text, ',')
 		}

@@ -1,7 +1,6 @@
 package contract_test
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/klauspost/compress/snappy"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api/promql"
@@ -81,18 +81,15 @@ func TestTooManyExemplarsAreRefused(t *testing.T) {
 	l := startLive(t)
 	source := l.createSource(t, `{"name":"a"}`)
 	rows := make([]clickhouse.ExemplarRow, promstore.MaxExemplars+1)
+	id := l.register(t, l.Workspace, seriesKey{source: source.ID, metric: "m", special: true})
 	for i := range rows {
-		rows[i] = clickhouse.ExemplarRow{TS: microsAt(0), Labels: `{"id":"` + strconv.Itoa(i) + `"}`, Version: 1}
+		rows[i] = clickhouse.ExemplarRow{Series: id, TS: microsAt(0), Labels: `{"id":"` + strconv.Itoa(i) + `"}`, Version: 1}
 	}
-	l.storeExemplars(t, seriesKey{source: source.ID, metric: "m"}, rows[0])
-	for i := range rows {
-		rows[i].Series = rows[0].Series
-	}
-	require.NoError(t, l.Points.InsertExemplars(t.Context(), rows[1:len(rows)-1]))
+	require.NoError(t, l.Points.InsertExemplars(t.Context(), rows[1:]))
 	a := l.prom(t, "/query_exemplars", "query", "m")
 	require.Equal(t, http.StatusOK, a.Status, "%.500s", a.Body)
 	require.Equal(t, promstore.MaxExemplars, strings.Count(string(a.Body), `"timestamp"`))
-	require.NoError(t, l.Points.InsertExemplars(t.Context(), rows[len(rows)-1:]))
+	require.NoError(t, l.Points.InsertExemplars(t.Context(), rows[:1]))
 	a = l.prom(t, "/query_exemplars", "query", "m")
 	a.RequireFailure(t, http.StatusUnprocessableEntity, execution, "", nil)
 	require.Contains(t, a.Error.Message, "more than 20000 exemplars: ask for a shorter range")
@@ -114,9 +111,11 @@ func TestExemplarsOfRemoteWritesAreCounted(t *testing.T) {
 	a = l.remoteWrite(t, remoteWritePath, encodeWrite2(partly), version2)
 	a.RequireFailure(t, http.StatusBadRequest, validation, "", nil)
 	require.Equal(t, []string{"1", "0", "1"}, written(a.Header))
-	wrong := fmt.Sprintf("%s", promwrite.Message{}.Bytes(1, []byte{9, 9}))
-	a = l.remoteWrite(t, remoteWritePath, encodeWrite2(upSeries("a:1").Text(3, wrong)), version2)
-	a.RequireFailure(t, http.StatusBadRequest, validation, "", nil)
+	wrong := promwrite.Message{}.Text(4, "").Bytes(
+		5, promwrite.Message{}.Bytes(1, []byte{0, 0}).Bytes(4, promwrite.Message{}.Bytes(1, []byte{0, 7})),
+	)
+	a = l.remoteWrite(t, remoteWritePath, snappy.Encode(nil, wrong), version2)
+	a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "timeseries[0].exemplars.labels_refs"})
 	require.Equal(t, []string{"0", "0", "0"}, written(a.Header))
 	require.Len(t, readPointsLog(t, l.broker), 2, "exemplars are no points")
 }
