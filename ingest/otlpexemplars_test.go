@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -124,4 +125,29 @@ func haveIDs(list []*otlpmetrics.Exemplar) bool {
 	return !slices.ContainsFunc(list, func(x *otlpmetrics.Exemplar) bool {
 		return len(x.GetTraceId())%16 != 0 || len(x.GetTraceId()) > 16 || len(x.GetSpanId())%8 != 0 || len(x.GetSpanId()) > 8
 	})
+}
+
+func TestExemplarsOfHistogramsBelongToTheirBucket(t *testing.T) {
+	at := uint64(received.UnixNano())
+	exemplar := func(value float64) *otlpmetrics.Exemplar {
+		return &otlpmetrics.Exemplar{TimeUnixNano: at, Value: &otlpmetrics.Exemplar_AsDouble{AsDouble: value}}
+	}
+	p, result, err := acceptAs(t, OTLP, otlpBody(t, &otlpmetrics.Metric{
+		Name: "m", Data: &otlpmetrics.Metric_Histogram{Histogram: &otlpmetrics.Histogram{
+			AggregationTemporality: 2, DataPoints: []*otlpmetrics.HistogramDataPoint{{
+				TimeUnixNano: at, Count: 3, BucketCounts: []uint64{1, 1, 1}, ExplicitBounds: []float64{1, 2},
+				Exemplars: []*otlpmetrics.Exemplar{exemplar(2.5), exemplar(2), exemplar(1)},
+			}},
+		}},
+	}))
+	require.NoError(t, err)
+	require.Equal(t, 3, result.Exemplars)
+	found := map[string]any{}
+	for key, value := range p.written(t) {
+		if name, labels, ok := strings.Cut(key, " exemplar "); ok {
+			require.Equal(t, "{}", labels)
+			found[regexp.MustCompile(`"le"="([^"]+)"`).FindStringSubmatch(name)[1]] = value
+		}
+	}
+	require.Equal(t, map[string]any{"1": "1", "2": "2", "+Inf": "2.5"}, found)
 }
