@@ -111,8 +111,8 @@ func newMetrics(factory promauto.Factory) *metrics {
 	}
 	exemplars := vec(
 		"livegraph_ingest_exemplars_total",
-		"Total number of exemplars by outcome: accepted, dropped (labels that are too long or not valid, no valid time, or a "+
-			"series that is not accepted).",
+		"Total number of exemplars by outcome: accepted, dropped (labels that are too long or not valid, no valid time, or "+
+			"a series that is not accepted).",
 		"outcome",
 	)
 	m.exemplarsAccepted = exemplars.WithLabelValues(outcomeAccepted)

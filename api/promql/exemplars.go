@@ -30,7 +30,8 @@ func (a *api) queryExemplars(ctx context.Context, c *call) (result answer, relea
 		return result, nil, err
 	}
 	if end.Before(start) {
-		return result, nil, fault.New(fault.Malformed, "end timestamp must not be before start timestamp").With("field", "end")
+		return result, nil, fault.New(fault.Malformed, "end timestamp must not be before start timestamp").
+			With("field", "end")
 	}
 	expr, err := promengine.Parse(c.form.get("query"))
 	if err != nil {

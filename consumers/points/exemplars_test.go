@@ -68,7 +68,8 @@ func TestExemplarsAreStoredOnceAndDeletedLikePoints(t *testing.T) {
 		require.Equal(t, "0", w.query("SELECT count() FROM latest WHERE text != ''"))
 
 		w.produce(w.deletionMessages(pointblock.Deletion{
-			Source: same.source, Metric: "m", HasMetric: true, FromUS: t0 + second, HasFrom: true, ToUS: t0 + 2*second, HasTo: true,
+			Source: same.source, Metric: "m", HasMetric: true,
+			FromUS: t0 + second, HasFrom: true, ToUS: t0 + 2*second, HasTo: true,
 		}), w.deletionMessages(pointblock.Deletion{Source: same.source, Metric: "other", HasMetric: true}))
 		w.produce(w.deletionMessages(pointblock.Deletion{Source: gone.source, WholeSource: true}))
 		w.produce(w.exemplarMessages(gone, times(5), `{} 1`))

@@ -97,8 +97,8 @@ func TestTheRowsOfASeriesAreInOneShard(t *testing.T) {
 	r.rollUpFully(t0 + 10*hour)
 	r.insertLate()
 	requireColocated(r, map[string]string{
-		"points": "series", "states": "series", "exemplars": "series", "latest": "series", "rollup_1m": "series", "rollup_1h": "series",
-		"rollup_marks": "series", "series": "id",
+		"points": "series", "states": "series", "exemplars": "series", "latest": "series", "rollup_1m": "series",
+		"rollup_1h": "series", "rollup_marks": "series", "series": "id",
 	})
 	requireColocated(r, map[string]string{"source_activity": "source"})
 	requireColocated(r, map[string]string{"audit": "request_id"})
@@ -128,7 +128,9 @@ func TestAWorkspaceIsErasedFromAllShards(t *testing.T) {
 	var removed int64
 	require.NoError(t, r.EraseWorkspace(t.Context(), r.workspace, func(n int64) error { removed += n; return nil }))
 	require.Equal(t, rows, removed)
-	require.GreaterOrEqual(t, removed, int64(clusterSeries*(180+1+1+1+1)), "points, states, exemplars, latest values, activity")
+	require.GreaterOrEqual(
+		t, removed, int64(clusterSeries*(180+1+1+1+1)), "points, states, exemplars, latest values, activity",
+	)
 	rows, err = r.WorkspaceRows(t.Context(), r.workspace)
 	require.NoError(t, err)
 	require.Zero(t, rows)

@@ -35,7 +35,9 @@ func TestExemplarsAreReadByTimeAndLabels(t *testing.T) {
 	require.NoError(t, db.InsertExemplars(t.Context(), []clickhouse.ExemplarRow{
 		row(2, 5, "b", 1, 3), row(1, 7, "a", 2, 3), row(2, 5, "a", 3, 3), row(2, 4, "a", 4, 3), row(2, 6, "a", 5, 9),
 	}))
-	require.NoError(t, db.InsertExemplars(t.Context(), []clickhouse.ExemplarRow{row(2, 5, "b", 10, 2), row(2, 4, "a", 40, 4)}))
+	require.NoError(t, db.InsertExemplars(t.Context(), []clickhouse.ExemplarRow{
+		row(2, 5, "b", 10, 2), row(2, 4, "a", 40, 4),
+	}))
 	all := timeseries.ExemplarQuery{Series: []uint64{1, 2, 3}, Range: timeseries.Range{ToUS: 100}, Limit: 5}
 	text, more := exemplarsOf(t, db, all)
 	require.Equal(t, "1@7 a 2\n2@4 a 40\n2@5 a 3\n2@5 b 1\n2@6 a 5", text, "the highest version of each")

@@ -115,7 +115,9 @@ func TestExemplarsOfRemoteWritesAreCounted(t *testing.T) {
 		5, promwrite.Message{}.Bytes(1, []byte{0, 0}).Bytes(4, promwrite.Message{}.Bytes(1, []byte{0, 7})),
 	)
 	a = l.remoteWrite(t, remoteWritePath, snappy.Encode(nil, wrong), version2)
-	a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "timeseries[0].exemplars.labels_refs"})
+	a.RequireFailure(
+		t, http.StatusBadRequest, validation, "", map[string]any{"field": "timeseries[0].exemplars.labels_refs"},
+	)
 	require.Equal(t, []string{"0", "0", "0"}, written(a.Header))
 	require.Len(t, readPointsLog(t, l.broker), 2, "exemplars are no points")
 }

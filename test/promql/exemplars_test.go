@@ -148,7 +148,8 @@ func TestExemplarsAreThoseOfPrometheus(t *testing.T) {
 	} {
 		for _, bounds := range [][2]time.Time{
 			{begin, begin.Add(time.Hour)}, {begin.Add(15 * time.Second), begin.Add(30 * time.Second)},
-			{begin.Add(time.Millisecond), begin.Add(15*time.Second + 5*time.Millisecond)}, {begin.Add(-time.Hour), begin.Add(-time.Minute)},
+			{begin.Add(time.Millisecond), begin.Add(15*time.Second + 5*time.Millisecond)},
+			{begin.Add(-time.Hour), begin.Add(-time.Minute)},
 		} {
 			want := selectExemplars(t, db, query, bounds[0], bounds[1])
 			form := url.Values{"query": {query}}

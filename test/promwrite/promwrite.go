@@ -36,7 +36,8 @@ func (m Message) Sample(ms int64, value float64) Message {
 	return m.Bytes(2, Message{}.Double(1, value).Varint(2, uint64(ms)))
 }
 
-// Exemplar appends an exemplar to a TimeSeries, at ms milliseconds since 1970; names and values of its labels alternate.
+// Exemplar appends an exemplar to a TimeSeries, at ms milliseconds since 1970. Names and values of its labels
+// alternate.
 func (m Message) Exemplar(ms int64, value float64, namesAndValues ...string) Message {
 	return m.Bytes(3, append(Labels(namesAndValues...), Message{}.Double(2, value).Varint(3, uint64(ms))...))
 }

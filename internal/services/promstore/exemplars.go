@@ -103,6 +103,7 @@ func (q *Query) readExemplars(
 			return found, nil
 		}
 	}
-	return nil, fault.Newf(fault.Invalid, "The query finds more than %d exemplars: ask for a shorter range, or fewer series",
-		MaxExemplars).With("limit", MaxExemplars)
+	return nil, fault.Newf(
+		fault.Invalid, "The query finds more than %d exemplars: ask for a shorter range, or fewer series", MaxExemplars,
+	).With("limit", MaxExemplars)
 }
