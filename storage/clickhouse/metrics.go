@@ -72,8 +72,10 @@ const (
 )
 
 // tables are the tables that are measured. Names of other tables never become labels.
-var tables = map[string]bool{"points": true, "states": true, TableExemplars: true, "latest": true,
-	"source_activity": true, "series": true, TableMinutes: true, TableHours: true, "rollup_marks": true, "rollup_state": true, "audit": true}
+var tables = map[string]bool{
+	"points": true, "states": true, TableExemplars: true, "latest": true, "source_activity": true, "series": true,
+	TableMinutes: true, TableHours: true, "rollup_marks": true, "rollup_state": true, "audit": true,
+}
 
 // Metrics are the metrics of the connection pools of this process. Several DBs may use the
 // same Metrics one after the other; the metrics of the pools are those of the last one.
