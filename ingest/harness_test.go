@@ -181,6 +181,7 @@ func (p *fakeStores) written(t require.TestingT) map[string]any {
 		var r pointblock.Record
 		require.NoError(t, pointblock.Decode(m.Value, &r))
 		require.Equal(t, workspace, r.Workspace)
+		addExemplars(t, points, &r)
 		for i := range r.Spans {
 			s := &r.Spans[i]
 			require.Equal(t, m.Partition, pointblock.Partition(s.Source, p.partitions))

@@ -47,6 +47,8 @@ type metrics struct {
 	stages         [stages]prometheus.Observer
 
 	labelsHits, labelsMisses prometheus.Counter
+
+	exemplarsAccepted, exemplarsDropped prometheus.Counter
 }
 
 func newMetrics(factory promauto.Factory) *metrics {
@@ -107,6 +109,14 @@ func newMetrics(factory promauto.Factory) *metrics {
 		SourcesHits:   lookups.WithLabelValues("sources", "hit"),
 		SourcesMisses: lookups.WithLabelValues("sources", "miss"),
 	}
+	exemplars := vec(
+		"livegraph_ingest_exemplars_total",
+		"Total number of exemplars by outcome: accepted, dropped (labels that are too long or not valid, no valid time, or "+
+			"a series that is not accepted).",
+		"outcome",
+	)
+	m.exemplarsAccepted = exemplars.WithLabelValues(outcomeAccepted)
+	m.exemplarsDropped = exemplars.WithLabelValues("dropped")
 	m.labelsHits, m.labelsMisses = lookups.WithLabelValues("labels", "hit"), lookups.WithLabelValues("labels", "miss")
 	return m
 }
@@ -160,6 +170,10 @@ func (m *metrics) count(w *work, result *Result, err error) {
 	m.size.Observe(float64(b.Points))
 	m.labelsHits.Add(float64(b.Labels.Hits))
 	m.labelsMisses.Add(float64(b.Labels.Misses))
+	if err == nil {
+		m.exemplarsAccepted.Add(float64(result.Exemplars))
+		m.exemplarsDropped.Add(float64(b.Exemplars.Dropped))
+	}
 	for why := rejection.None + 1; why < rejection.Reasons; why++ {
 		if n := b.Rejected.Count(why); n > 0 {
 			m.rejected[why].Add(float64(n))

@@ -64,7 +64,7 @@ func otlpExponential(pt *otlpmetrics.ExponentialHistogramDataPoint, delta bool) 
 		h.ResetHint = prompb.Histogram_GAUGE
 	}
 	text, size := nativeText(&h)
-	return append(list, otlpSeries{text: text}), ok && size <= 8192
+	return append(list, otlpSeries{text: text, exemplars: pt.GetExemplars()}), ok && size <= 8192
 }
 
 // nativeBuckets returns the spans of buckets, with up to two empty ones between others.

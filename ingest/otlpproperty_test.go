@@ -115,9 +115,7 @@ func (w *otlpWriter) numbers() (list []*otlpmetrics.NumberDataPoint) {
 		default:
 			pt.Value = &otlpmetrics.NumberDataPoint_AsDouble{AsDouble: w.number()}
 		}
-		if w.one(10) {
-			pt.Exemplars = []*otlpmetrics.Exemplar{{TimeUnixNano: 1, TraceId: make([]byte, 16), SpanId: make([]byte, 8)}}
-		}
+		pt.Exemplars = w.exemplars()
 		list = append(list, pt)
 	}
 	return list
@@ -141,6 +139,7 @@ func (w *otlpWriter) histograms() (list []*otlpmetrics.HistogramDataPoint) {
 		if w.one(30) {
 			pt.BucketCounts = w.counts(4)
 		}
+		pt.Exemplars = w.exemplars()
 		list = append(list, pt)
 	}
 	return list
@@ -163,7 +162,7 @@ func (w *otlpWriter) exponentials() (list []*otlpmetrics.ExponentialHistogramDat
 			Attributes: w.attributes(), TimeUnixNano: w.time(), Flags: w.flags(), Sum: w.maybe(),
 			Min: w.maybe(), Max: w.maybe(), Scale: rapid.Int32Range(-4, 20).Draw(w.t, "scale"), ZeroCount: uint64(w.count(3)),
 			Positive: w.buckets(), Negative: w.buckets(),
-			ZeroThreshold: rapid.SampledFrom([]float64{0, 0, 1e-200, 1, 2.5}).Draw(w.t, "threshold"),
+			ZeroThreshold: rapid.SampledFrom([]float64{0, 0, 1e-200, 1, 2.5}).Draw(w.t, "threshold"), Exemplars: w.exemplars(),
 		}
 		pt.Count = pt.GetZeroCount()
 		for _, count := range append(pt.GetPositive().GetBucketCounts(), pt.GetNegative().GetBucketCounts()...) {
@@ -269,10 +268,9 @@ func TestRequestsOfOpenTelemetryAgreeWithTheReference(t *testing.T) {
 		body, err := proto.Marshal(m)
 		require.NoError(t, err)
 		requireAgreementOnOTLP(t, OTLP, body, m)
-		body, err = protojson.MarshalOptions{
+		body = otlpJSON(t, m, protojson.MarshalOptions{
 			UseEnumNumbers: w.one(2), Multiline: w.one(2), EmitUnpopulated: w.one(3),
-		}.Marshal(m)
-		require.NoError(t, err)
+		})
 		requireAgreementOnOTLP(t, OTLPJSON, body, m)
 	})
 }
@@ -315,15 +313,11 @@ func FuzzParseOTLP(f *testing.F) {
 // FuzzParseOTLPJSON is FuzzParseOTLP for the JSON of OTLP.
 func FuzzParseOTLPJSON(f *testing.F) {
 	for i := range 20 {
-		body, err := protojson.Marshal(rapid.Custom(func(t *rapid.T) *collector.ExportMetricsServiceRequest {
+		f.Add(otlpJSON(f, rapid.Custom(func(t *rapid.T) *collector.ExportMetricsServiceRequest {
 			w := otlpWriter{t: t}
 			return w.request()
-		}).Example(i))
-		require.NoError(f, err)
-		f.Add(body)
-		body, err = protojson.Marshal(otlpRequest(randomExponentials(i)))
-		require.NoError(f, err)
-		f.Add(body)
+		}).Example(i), protojson.MarshalOptions{}))
+		f.Add(otlpJSON(f, otlpRequest(randomExponentials(i)), protojson.MarshalOptions{}))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		_, _, err := acceptAs(t, OTLPJSON, string(body))
@@ -331,9 +325,7 @@ func FuzzParseOTLPJSON(f *testing.F) {
 		if err != nil || (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, m) != nil || !isComparable(m) {
 			return
 		}
-		usual, err := protojson.Marshal(m)
-		require.NoError(t, err)
-		requireAgreementOnOTLP(t, OTLPJSON, usual, m)
+		requireAgreementOnOTLP(t, OTLPJSON, otlpJSON(t, m, protojson.MarshalOptions{}), m)
 	})
 }
 
@@ -345,6 +337,16 @@ func isComparable(m *collector.ExportMetricsServiceRequest) bool {
 			for _, metric := range sm.GetMetrics() {
 				if len(metric.GetHistogram().GetDataPoints()) > 0 || len(metric.GetSummary().GetDataPoints()) > 0 {
 					return false
+				}
+				for _, pt := range metric.GetExponentialHistogram().GetDataPoints() {
+					if !haveIDs(pt.GetExemplars()) {
+						return false
+					}
+				}
+				for _, pt := range append(metric.GetGauge().GetDataPoints(), metric.GetSum().GetDataPoints()...) {
+					if !haveIDs(pt.GetExemplars()) {
+						return false
+					}
 				}
 			}
 		}

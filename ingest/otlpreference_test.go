@@ -176,6 +176,7 @@ type otlpSeries struct {
 	suffix, key, bound string
 	value              float64
 	text               string // if it is a native histogram
+	exemplars          []*otlpmetrics.Exemplar
 }
 
 func (r *otlpReference) metric(m *otlpmetrics.Metric) {
@@ -213,9 +214,9 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 func otlpNumber(pt *otlpmetrics.NumberDataPoint) (list []otlpSeries, ok bool) {
 	switch v := pt.GetValue().(type) {
 	case *otlpmetrics.NumberDataPoint_AsDouble:
-		return []otlpSeries{{value: v.AsDouble}}, finite(v.AsDouble)
+		return []otlpSeries{{value: v.AsDouble, exemplars: pt.GetExemplars()}}, finite(v.AsDouble)
 	case *otlpmetrics.NumberDataPoint_AsInt:
-		return []otlpSeries{{value: float64(v.AsInt)}}, true
+		return []otlpSeries{{value: float64(v.AsInt), exemplars: pt.GetExemplars()}}, true
 	}
 	return nil, false
 }
@@ -238,13 +239,20 @@ func otlpHistogram(pt *otlpmetrics.HistogramDataPoint) (list []otlpSeries, ok bo
 	if len(counts)+len(bounds) > 0 && len(counts) != len(bounds)+1 {
 		return nil, false
 	}
-	below := uint64(0)
+	below, lowest := uint64(0), math.Inf(-1)
 	for i, bound := range bounds {
 		below += counts[i]
 		ok = ok && finite(bound) && (i == 0 || bound > bounds[i-1])
-		list = append(list, otlpSeries{suffix: "_bucket", key: "le", bound: floatText(bound), value: float64(below)})
+		list = append(list, otlpSeries{
+			suffix: "_bucket", key: "le", bound: floatText(bound), value: float64(below),
+			exemplars: exemplarsWithin(pt.GetExemplars(), lowest, bound),
+		})
+		lowest = bound
 	}
-	return append(list, otlpSeries{suffix: "_bucket", key: "le", bound: "+Inf", value: float64(pt.GetCount())}), ok
+	return append(list, otlpSeries{
+		suffix: "_bucket", key: "le", bound: "+Inf", value: float64(pt.GetCount()),
+		exemplars: exemplarsWithin(pt.GetExemplars(), lowest, math.Inf(1)),
+	}), ok
 }
 
 func otlpSummary(pt *otlpmetrics.SummaryDataPoint) (list []otlpSeries, ok bool) {
@@ -309,6 +317,9 @@ func (r *otlpReference) point(
 			all[s.key] = s.bound
 		}
 		r.keep(m.GetName()+s.suffix, all, ns, s)
+		if pt.GetFlags()&1 == 0 {
+			r.keepExemplars(m.GetName()+s.suffix, all, s.exemplars)
+		}
 	}
 	r.latest = max(r.latest, int64(ns/1000))
 }

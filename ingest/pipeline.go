@@ -90,6 +90,7 @@ type Result struct {
 	Histograms int         `json:"-"`      // accepted points that are native histograms
 	// DataPoints is the number of data points of a request of OTLP. A histogram is one data point and many points.
 	DataPoints int `json:"-"`
+	Exemplars  int `json:"-"` // that were written; others were dropped
 }
 
 // Pipeline accepts points. It is safe for concurrent use.
@@ -227,7 +228,7 @@ func (p *Pipeline) release(w *work) {
 // accept resolves, encodes and produces a parsed batch.
 func (p *Pipeline) accept(ctx context.Context, w *work, req *Request, stages *timer) (Result, error) {
 	b := w.batch
-	if w.format.mayBeEmpty() && b.Points == 0 {
+	if w.format.mayBeEmpty() && b.Points == 0 && b.Exemplars.Len() == 0 {
 		return Result{Errors: []Rejection{}, DataPoints: w.otlp.DataPoints()}, nil
 	}
 	resolving, span := p.tracer.Start(ctx, trace.SpanKindInternal, "resolve series")
@@ -237,7 +238,7 @@ func (p *Pipeline) accept(ctx context.Context, w *work, req *Request, stages *ti
 	if err != nil {
 		return Result{}, err
 	}
-	accepted, err := b.Encode()
+	accepted, exemplars, err := b.Encode()
 	if err != nil {
 		return Result{}, err
 	}
@@ -246,7 +247,7 @@ func (p *Pipeline) accept(ctx context.Context, w *work, req *Request, stages *ti
 	stages.done(stageProduce)
 	return Result{
 		Accepted: accepted, Rejected: b.Rejected.Rejected, Errors: b.Rejections(), Positions: positions,
-		Histograms: b.Output.Histograms, DataPoints: w.otlp.DataPoints(),
+		Histograms: b.Output.Histograms, DataPoints: w.otlp.DataPoints(), Exemplars: exemplars,
 	}, err
 }
 
@@ -274,6 +275,9 @@ func (p *Pipeline) resolve(ctx context.Context, w *work, req *Request) error {
 
 // produce writes the batch's messages to the log.
 func (p *Pipeline) produce(ctx context.Context, b *block.Batch, requestID string) ([]Position, error) {
+	if len(b.Output.Messages) == 0 { // only exemplars, all of which were dropped
+		return nil, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, p.deps.Limits.ProduceTimeout)
 	defer cancel()
 	positions, err := p.deps.Log.ProducePoints(ctx, requestID, b.Output.Messages)
@@ -305,6 +309,8 @@ func checkRejections(b *block.Batch, strict bool) error {
 	list, rejected := b.Hooks.ListName(), b.Rejected.Rejected
 	var refusal *fault.Error
 	switch {
+	case b.Points == 0 && b.Exemplars.Len()+b.Exemplars.Dropped > 0:
+		return nil
 	case b.Points == 0:
 		refusal = fault.Field(fault.Invalid, list, "must hold at least one point")
 	case rejected == b.Points:

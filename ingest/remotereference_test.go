@@ -130,6 +130,7 @@ func readPromSample(b []byte) (promSample, bool) {
 func (r *promReference) series(b []byte) bool {
 	var labels [][2]string
 	var samples []promSample
+	var exemplars []promExemplar
 	isLabels := true
 	good := eachField(b, func(field protowire.Number, wire protowire.Type, value []byte, _ uint64) bool {
 		if wire != protowire.BytesType {
@@ -157,13 +158,18 @@ func (r *promReference) series(b []byte) bool {
 				return false
 			}
 			samples = append(samples, histogram)
+		case 3:
+			e, ok := readPromExemplar(value, readPromLabel)
+			exemplars = append(exemplars, e)
+			return ok
 		}
 		return true
 	})
-	if !good || !isLabels && len(samples) > 0 {
+	if !good || !isLabels && len(samples)+len(exemplars) > 0 {
 		return false
 	}
 	r.add(labels, samples)
+	r.addExemplars(labels, exemplars)
 	return true
 }
 
@@ -349,10 +355,13 @@ func (w *promWriter) series() (s message) {
 		case 1:
 			s = s.Bytes(4, nil)
 		case 2:
-			s = s.Bytes(3, []byte("exemplar"))
+			s = s.Bytes(3, w.exemplar())
 		case 3, 4, 5:
 			s = s.Bytes(4, w.histogram())
 		}
+	}
+	for w.one(4) {
+		s = s.Bytes(3, w.exemplar())
 	}
 	return s
 }
@@ -401,6 +410,7 @@ func FuzzParseRemoteWrite(f *testing.F) {
 		),
 		string(message{}.Text(4, "").Bytes(5, nil)),
 		string(message{}.Bytes(3, message{}.Varint(1, 1).Text(2, "up")).Varint(2, 1)),
+		promWrite(plain().Bytes(3, message{}.Bytes(1, message{}.Text(1, "trace_id").Text(2, "x")).Double(2, 1).Varint(3, 5))),
 		promWrite(plain("é", "\xff").Bytes(2, message{}.Varint(2, 7).Text(9, "x").Double(1, 5))),
 	} {
 		f.Add([]byte(body))

@@ -48,6 +48,7 @@ func interpretRemoteWrite2(body []byte) *promReference {
 func (r *promReference) series2(symbols []string, b []byte) bool {
 	var texts []string
 	var samples []promSample
+	var exemplars []promExemplar
 	refer := func(ref uint64) bool {
 		if ref >= uint64(len(symbols)) {
 			return false
@@ -76,6 +77,10 @@ func (r *promReference) series2(symbols []string, b []byte) bool {
 			histogram, ok := readPromHistogram(value)
 			samples = append(samples, histogram)
 			return ok
+		case field == 4:
+			e, ok := readPromExemplar(value, referred(symbols))
+			exemplars = append(exemplars, e)
+			return ok
 		}
 		return true
 	})
@@ -87,7 +92,35 @@ func (r *promReference) series2(symbols []string, b []byte) bool {
 		labels = append(labels, [2]string(pair))
 	}
 	r.add(labels, samples)
+	r.addExemplars(labels, exemplars)
 	return true
+}
+
+// referred is the texts to which a field of labels refers.
+func referred(symbols []string) func(protowire.Type, []byte, uint64) ([]string, bool) {
+	return func(wire protowire.Type, value []byte, number uint64) (list []string, ok bool) {
+		refs := []uint64{number}
+		if wire == protowire.BytesType {
+			refs = nil
+			for len(value) > 0 {
+				ref, n := protowire.ConsumeVarint(value)
+				if n < 0 {
+					return nil, false
+				}
+				refs, value = append(refs, ref), value[n:]
+			}
+		}
+		if wire != protowire.BytesType && wire != protowire.VarintType {
+			return nil, true
+		}
+		for _, ref := range refs {
+			if ref >= uint64(len(symbols)) {
+				return nil, false
+			}
+			list = append(list, symbols[ref])
+		}
+		return list, true
+	}
 }
 
 func requireAgreementOnRemoteWrite2(t require.TestingT, body []byte) {
@@ -205,6 +238,7 @@ func FuzzParseRemoteWrite2(f *testing.F) {
 	for _, body := range []string{
 		"", promWrite(plain().Sample(1, 1)), promWrite2(plain().Sample(1, 1)),
 		promWrite2(plain("a", "1", "b", "").Sample(1, 1).Sample(2, stale).Bytes(4, nil)),
+		promWrite2(plain().Exemplar(1000, 1, "trace_id", "a").Exemplar(0, 1, "a", "1", "a", "2").Sample(1, 1)),
 		promWrite2(plain("é", "\xff").Bytes(2, message{}.Varint(2, 7).Text(9, "x").Double(1, 5))),
 		string(append(message{}.Bytes(5, message{}.Varint(1, 1).Varint(1, 2).Sample(1, 1)), symbols("__name__", "up")...)),
 		string(symbols("a").Bytes(5, message{}.Bytes(1, []byte{1, 2}).Bytes(5, message{}.Varint(1, 1)))),

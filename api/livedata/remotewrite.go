@@ -69,14 +69,14 @@ func asBadRequest(err error) error {
 	return err
 }
 
-// countWritten sets the headers of a response to remote write 2.0. Exemplars are not stored.
+// countWritten sets the headers of a response to remote write 2.0.
 func countWritten(h http.Header, format ingest.Format, result *ingest.Result) {
 	if format != ingest.RemoteWrite2 {
 		return
 	}
 	h.Set(samplesWritten, strconv.Itoa(result.Accepted-result.Histograms))
 	h.Set(histogramsWritten, strconv.Itoa(result.Histograms))
-	h.Set(exemplarsWritten, "0")
+	h.Set(exemplarsWritten, strconv.Itoa(result.Exemplars))
 }
 
 // remoteWriteFormat returns the version that the headers declare.

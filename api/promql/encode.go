@@ -16,7 +16,7 @@ const streamBuffer = 64 << 10
 
 // answer is the body of a successful response.
 type answer struct {
-	data            encoder
+	data            encoder // nil: the answer has none
 	warnings, infos []string
 }
 
@@ -30,8 +30,11 @@ func writeAnswer(w http.ResponseWriter, a *answer) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
 	out := jsoniter.NewStream(jsoniter.ConfigCompatibleWithStandardLibrary, w, streamBuffer)
-	out.WriteRaw(`{"status":"success","data":`)
-	a.data.encode(out)
+	out.WriteRaw(`{"status":"success"`)
+	if a.data != nil {
+		out.WriteRaw(`,"data":`)
+		a.data.encode(out)
+	}
 	for _, list := range []struct {
 		name   string
 		values []string

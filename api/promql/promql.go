@@ -98,7 +98,7 @@ func Routes(deps Deps) []route.Route {
 	}
 	for path, handle := range map[string]handler{
 		"/query": a.query, "/query_range": a.queryRange, "/series": a.series, "/labels": a.labels,
-		"/format_query": a.formatQuery,
+		"/format_query": a.formatQuery, "/query_exemplars": a.queryExemplars,
 	} {
 		routes = append(routes, read(http.MethodGet, path, handle), read(http.MethodPost, path, handle))
 	}

@@ -70,6 +70,7 @@ func (b *batch) arrange() {
 		s.ordered[i] = s.spans[s.keys[i].span]
 	}
 	b.write(s)
+	b.arrangeExemplars(s)
 	b.noteSources(s.sources)
 	clear(s.spans) // they refer to records
 	clear(s.ordered)

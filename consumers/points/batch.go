@@ -60,8 +60,10 @@ type columns struct {
 	latest   clickhouse.LatestColumns
 	activity []clickhouse.ActivityRow
 	series   []clickhouse.SeriesRow
-	rollups  *clickhouse.Rollups // of this and earlier batches; nil: none
-	sources  map[sourceID]int64  // newest receive time of each source, in microseconds
+	// exemplars are in any order.
+	exemplars []clickhouse.ExemplarRow
+	rollups   *clickhouse.Rollups // of this and earlier batches; nil: none
+	sources   map[sourceID]int64  // newest receive time of each source, in microseconds
 }
 
 func newColumns() *columns { return &columns{sources: map[sourceID]int64{}} }
@@ -79,7 +81,8 @@ func (c *columns) reset() {
 	c.states.Reset()
 	c.latest.Reset()
 	clear(c.series) // releases the strings
-	c.activity, c.series, c.rollups = c.activity[:0], c.series[:0], nil
+	clear(c.exemplars)
+	c.activity, c.series, c.exemplars, c.rollups = c.activity[:0], c.series[:0], c.exemplars[:0], nil
 	clear(c.sources)
 }
 
@@ -98,8 +101,11 @@ func (b *batch) addDecoded(rec *record) {
 	for i := range rec.Spans {
 		b.rows += rec.Spans[i].Count
 	}
+	for i := range rec.Exemplars {
+		b.rows += rec.Exemplars[i].Count
+	}
 	b.records = append(b.records, rec)
-	b.spans += len(rec.Spans)
+	b.spans += len(rec.Spans) + len(rec.Exemplars)
 }
 
 // decode decodes a record. It returns an error if the record must not be stored.
@@ -107,6 +113,9 @@ func (c *Consumer) decode(r *kgo.Record) (*record, error) {
 	rec := c.getRecord()
 	rec.kafka = r
 	err := pointblock.Decode(r.Value, &rec.Record)
+	if err == nil {
+		err = checkExemplars(&rec.Record)
+	}
 	if err == nil {
 		_, err = originalVersion(r)
 	}
@@ -129,7 +138,7 @@ func (b *batch) Full() bool { return b.spans >= maxBatchSpans }
 func (c *Consumer) beforeHorizon(rec *pointblock.Record) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.horizon.IsZero() && rec.ReceivedAtUS < c.horizon.UnixMicro() && len(rec.Spans) > 0
+	return !c.horizon.IsZero() && rec.ReceivedAtUS < c.horizon.UnixMicro() && len(rec.Spans)+len(rec.Exemplars) > 0
 }
 
 // Rows returns the number of points in the batch.
@@ -199,20 +208,26 @@ func (b *batch) findTombstones(ctx context.Context) error {
 	defer b.c.sorters.Put(s, 1)
 	clear(s.floors)
 	for _, rec := range b.records {
-		last := sourceID{Workspace: rec.Workspace}
-		for i := range rec.Spans {
-			if source := rec.Spans[i].Source; source == last.Source && i > 0 {
-				continue
-			} else {
-				last.Source = source
-			}
-			if floor, ok := s.floors[last]; !ok || rec.version < floor {
-				s.floors[last] = rec.version
-			}
-		}
+		s.addFloors(rec, rec.Spans)
+		s.addFloors(rec, rec.Exemplars)
 	}
 	b.tombstones = map[sourceID]*sourceTombstones{}
 	return b.c.tombstones.find(ctx, b.c.deps.Registry, s.floors, b.tombstones)
+}
+
+// addFloors lowers the floors of the sources of spans to the version of their record.
+func (s *sorter) addFloors(rec *record, spans []pointblock.Span) {
+	last := sourceID{Workspace: rec.Workspace}
+	for i := range spans {
+		if source := spans[i].Source; source == last.Source && i > 0 {
+			continue
+		} else {
+			last.Source = source
+		}
+		if floor, ok := s.floors[last]; !ok || rec.version < floor {
+			s.floors[last] = rec.version
+		}
+	}
 }
 
 // tombstoneOf returns the tombstone of a deletion. Its ceiling is the version of the

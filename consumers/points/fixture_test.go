@@ -304,6 +304,7 @@ func (w *fixture) dump() string {
 	for _, statement := range []string{
 		"SELECT 'point', series, ts, value, version FROM points FINAL ORDER BY series, ts",
 		"SELECT 'state', series, ts, value, version FROM states FINAL ORDER BY series, ts",
+		"SELECT 'exemplar', series, ts, labels, value, version FROM exemplars FINAL ORDER BY series, ts, labels",
 		"SELECT 'latest', workspace, source, series, ts, value, text, version FROM latest FINAL ORDER BY workspace, " +
 			"source, series",
 		"SELECT 'active', workspace, source, received_at FROM source_activity FINAL ORDER BY workspace, source",

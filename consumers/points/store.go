@@ -15,7 +15,7 @@ import (
 // storedParts records which parts of a batch are stored, so that a retry does not store
 // them again. Storing them twice would change nothing, but cost as much.
 type storedParts struct {
-	series, points, states, latest, activity bool
+	series, points, states, exemplars, latest, activity bool
 }
 
 // Store makes the batch visible: first the series, then the rows that refer to them.
@@ -28,6 +28,7 @@ func (b *batch) Store(ctx context.Context) error {
 	var inserts errgroup.Group
 	inserts.Go(func() error { return once(&s.points, func() error { return db.InsertPoints(ctx, &c.points) }) })
 	inserts.Go(func() error { return once(&s.states, func() error { return db.InsertStates(ctx, &c.states) }) })
+	inserts.Go(func() error { return once(&s.exemplars, func() error { return db.InsertExemplars(ctx, c.exemplars) }) })
 	inserts.Go(func() error { return once(&s.latest, func() error { return db.InsertLatest(ctx, &c.latest) }) })
 	inserts.Go(func() error { return once(&s.activity, func() error { return db.InsertActivity(ctx, c.activity) }) })
 	if c.rollups != nil {

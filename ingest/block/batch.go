@@ -35,7 +35,8 @@ type Batch struct {
 	runs    []run           // runs of the columns, for points that came as columns
 	Oldest  []int64         // by source, the oldest timestamp within its retention
 
-	Metadata []metricmetadata.Metadata // what the request says of metrics, beside points; see package described
+	Exemplars Exemplars                 // of series, beside points
+	Metadata  []metricmetadata.Metadata // what the request says of metrics, beside points; see package described
 
 	Unescaped []byte // strings that are not contiguous in the body, such as those with escapes
 	Output    output
@@ -90,12 +91,14 @@ func (b *Batch) End() {
 	b.Unescaped = b.Unescaped[:0]
 	clear(b.Metadata)
 	b.Metadata = b.Metadata[:0]
+	b.Exemplars.reset()
 	b.Output.reset()
 }
 
 // Size estimates the memory of the batch's buffers, in bytes.
 func (b *Batch) Size() int {
 	return cap(b.Numbers.Times)*24 + cap(b.Strings.Times)*32 + cap(b.runs)*24 + cap(b.Unescaped) + cap(b.Metadata)*64 +
+		cap(b.Exemplars.list)*exemplarBytes +
 		b.Labels.size() + b.Output.size()
 }
 
@@ -103,7 +106,8 @@ func (b *Batch) Size() int {
 func (b *Batch) Need() int64 {
 	const pointBytes, stringBytes, runBytes, labelNeed = 24 + 16 + 16, 32 + 24 + 16, 24, labelBytes + 144
 	return int64(len(b.Numbers.Times)*pointBytes + len(b.Strings.Times)*stringBytes + len(b.runs)*runBytes +
-		len(b.Unescaped) + len(b.Labels.List)*labelNeed + len(b.Labels.tags)*tagBytes)
+		len(b.Unescaped) + b.Exemplars.Len()*exemplarBytes + b.Exemplars.bytes +
+		len(b.Labels.List)*labelNeed + len(b.Labels.tags)*tagBytes)
 }
 
 // CheckTime returns the rule that a timestamp breaks, or None.

@@ -13,16 +13,19 @@ import (
 // would always fail.
 const maxEncodedBytes = 64 << 20
 
-// Encode encodes the points of registered series into messages and returns the number of these points.
-func (b *Batch) Encode() (points int, err error) {
+// Encode encodes the points and the exemplars of registered series into messages and returns their numbers.
+func (b *Batch) Encode() (points, exemplars int, err error) {
 	o := &b.Output
 	numberPoints, err := encodeKind(b, pointblock.KindNumber, &b.Numbers, &o.numbers, b.appendNumbers)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	stringPoints, err := encodeKind(b, b.Texts, &b.Strings, &o.strings, b.appendStrings)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
+	}
+	if exemplars, err = b.encodeExemplars(); err != nil {
+		return 0, 0, err
 	}
 	for _, partition := range o.active {
 		o.Messages = o.encoders[partition].AppendMessages(o.Messages, partition)
@@ -30,7 +33,7 @@ func (b *Batch) Encode() (points int, err error) {
 	for i := range o.Messages {
 		o.Messages[i].Route = b.Route
 	}
-	return numberPoints + stringPoints, nil
+	return numberPoints + stringPoints, exemplars, nil
 }
 
 // appendPoints encodes the points of a series.
@@ -76,7 +79,7 @@ func encodeKind[V any](
 	}
 	for i := range o.Series {
 		f := &o.Series[i]
-		if f.Kind != kind || !f.Registered {
+		if f.Kind != kind || !f.Registered || f.Count == 0 {
 			continue
 		}
 		var ts []int64
@@ -92,15 +95,22 @@ func encodeKind[V any](
 		if err := write(e, f, ts, values); err != nil {
 			return 0, fault.Wrap(err, fault.Internal, "A series could not be encoded")
 		}
-		if o.bytes += e.Len() - before; o.bytes > maxEncodedBytes {
-			return 0, fault.Field(
-				fault.TooLarge, b.Hooks.ListName(), "must not amount to more than 64 MiB with their series' names and tags",
-			).
-				With("limit", maxEncodedBytes)
+		if err := b.addSize(e.Len() - before); err != nil {
+			return 0, err
 		}
 		points += int(f.Count)
 	}
 	return points, nil
+}
+
+// addSize adds to the size of the request's records and checks it.
+func (b *Batch) addSize(bytes int) error {
+	if b.Output.bytes += bytes; b.Output.bytes > maxEncodedBytes {
+		return fault.Field(
+			fault.TooLarge, b.Hooks.ListName(), "must not amount to more than 64 MiB with their series' names and tags",
+		).With("limit", maxEncodedBytes)
+	}
+	return nil
 }
 
 // encoder returns the encoder of a partition.

@@ -7,10 +7,11 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// Expire rejects the points that are older than the oldest time of their source.
+// Expire rejects the points, and drops the exemplars, that are older than the oldest time of their source.
 func (b *Batch) Expire() {
 	expire(b, pointblock.KindNumber, &b.Numbers)
 	expire(b, b.Texts, &b.Strings)
+	b.dropExemplars(func(x *requestExemplar) bool { return x.us < b.Oldest[b.Labels.List[x.label].Source] })
 }
 
 // expire removes expired points from a column.

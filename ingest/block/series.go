@@ -93,6 +93,9 @@ func (b *Batch) Identify(key *[16]byte) {
 			l.seriesIndex[k] = index
 		}
 	}
+	if b.Exemplars.Len() > 0 {
+		b.identifyExemplars(key)
+	}
 }
 
 // intern returns the index of the series with the fingerprint, which it adds if it is new.

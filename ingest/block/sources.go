@@ -105,4 +105,7 @@ func (b *Batch) MarkUsed() {
 			b.Sources.List[l.Source].Used = true
 		}
 	}
+	for i := range b.Exemplars.list {
+		b.Sources.List[b.Labels.List[b.Exemplars.list[i].label].Source].Used = true
+	}
 }

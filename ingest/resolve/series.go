@@ -93,7 +93,7 @@ func (r *Resolver) rejectRefused(ctx context.Context, b *block.Batch) error {
 	}
 	for i := range b.Output.Series {
 		f := &b.Output.Series[i]
-		if f.Registered {
+		if f.Registered || f.Count == 0 { // without points, it has exemplars only
 			continue
 		}
 		l := &b.Labels.List[f.Label]

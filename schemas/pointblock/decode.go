@@ -17,6 +17,7 @@ type Record struct {
 	ReceivedAtUS int64 // microseconds since the Unix epoch
 	Spans        []Span
 	Deletions    []Deletion
+	Exemplars    []Span // of series of KindSpecial; the texts are those of package exemplar
 
 	seen    idSet
 	content *content // of all spans
@@ -68,7 +69,7 @@ type Span struct {
 
 // begin prepares the record for another value.
 func (r *Record) begin(value []byte) {
-	r.Spans, r.Deletions, r.ReceivedAtUS = r.Spans[:0], r.Deletions[:0], 0
+	r.Spans, r.Deletions, r.Exemplars, r.ReceivedAtUS = r.Spans[:0], r.Deletions[:0], r.Exemplars[:0], 0
 	if r.content == nil {
 		r.content = &content{}
 	}
@@ -79,7 +80,7 @@ func (r *Record) begin(value []byte) {
 // call of Decode.
 func (r *Record) Release() {
 	r.begin(nil)
-	r.Deletions = nil
+	r.Deletions, r.Exemplars = nil, nil
 }
 
 // Decode decodes the value of a record and validates it completely, so that later operations on it
@@ -117,6 +118,10 @@ func Decode(value []byte, into *Record) error {
 				return fmt.Errorf("pointblock: deletions[%d]: %w", len(into.Deletions), err)
 			}
 			into.Deletions = append(into.Deletions, d)
+		case recordExemplars:
+			if err := into.addExemplars(payload, len(value)-len(b)-len(payload)); err != nil {
+				return fmt.Errorf("pointblock: exemplars[%d]: %w", len(into.Exemplars)-1, err)
+			}
 		}
 	}
 	if len(workspace) != uuidBytes {
@@ -125,6 +130,22 @@ func Decode(value []byte, into *Record) error {
 	into.Workspace = uuid.UUID(workspace)
 	if i, duplicate := into.seen.findDuplicate(into.Spans); duplicate {
 		return fmt.Errorf("pointblock: series[%d]: the series is in the record twice", i)
+	}
+	if i, duplicate := into.seen.findDuplicate(into.Exemplars); duplicate {
+		return fmt.Errorf("pointblock: exemplars[%d]: the series is in the record twice", i)
+	}
+	return nil
+}
+
+// addExemplars decodes and validates the exemplars of a series at an offset of the value.
+func (r *Record) addExemplars(message []byte, offset int) error {
+	r.Exemplars = append(r.Exemplars, Span{})
+	span := &r.Exemplars[len(r.Exemplars)-1]
+	if err := span.decode(r.content, message, offset); err != nil {
+		return err
+	}
+	if span.Kind != KindSpecial {
+		return fmt.Errorf("kind %d is not that of exemplars", span.Kind)
 	}
 	return nil
 }

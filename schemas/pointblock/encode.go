@@ -29,6 +29,7 @@ type Encoder struct {
 	decimal []byte // numbers of the current series, if encoded as decimals with scale
 	scale   int
 	series  []byte // encoded identity of the current series
+	field   byte   // of the record, to which the current series is appended
 	order   []timeIndex
 	numbers []float64
 	strings []string
@@ -105,6 +106,7 @@ func (e *Encoder) AppendNumbers(ref SeriesRef, id *Identity, ts []int64, values 
 
 // appendNumbers appends points of the series whose identity is in e.series.
 func (e *Encoder) appendNumbers(source uuid.UUID, ts []int64, values []float64) error {
+	e.field = recordSeries
 	if !increasing(ts) {
 		n := sortColumns(&e.order, &e.numbers, ts, values)
 		ts, values = ts[:n], values[:n]
@@ -127,6 +129,18 @@ func (e *Encoder) AppendNumbersWithHeader(series []byte, source uuid.UUID, ts []
 
 // AppendStrings appends points of a series of texts like AppendNumbers.
 func (e *Encoder) AppendStrings(ref SeriesRef, id *Identity, ts []int64, values []string) error {
+	e.field = recordSeries
+	return e.appendStrings(ref, id, ts, values)
+}
+
+// AppendExemplars appends exemplars of a series of KindSpecial like AppendStrings. Each text has those of a time; see
+// package exemplar. They do not count as points of the series, which may have some in the same record.
+func (e *Encoder) AppendExemplars(ref SeriesRef, id *Identity, ts []int64, texts []string) error {
+	e.field = recordExemplars
+	return e.appendStrings(ref, id, ts, texts)
+}
+
+func (e *Encoder) appendStrings(ref SeriesRef, id *Identity, ts []int64, values []string) error {
 	e.series = appendIdentity(e.series[:0], ref, id)
 	if !increasing(ts) {
 		n := sortColumns(&e.order, &e.strings, ts, values)
@@ -208,7 +222,7 @@ func (e *Encoder) open(source uuid.UUID, inner, points int) {
 	r.mixed = r.mixed || r.hasSeries && r.source != source
 	r.source, r.hasSeries = source, true
 	r.points += points
-	e.buf = protowire.AppendVarint(append(e.buf, recordSeries), uint64(inner))
+	e.buf = protowire.AppendVarint(append(e.buf, e.field), uint64(inner))
 	e.buf = append(e.buf, e.series...)
 }
 

@@ -8,6 +8,7 @@ const (
 	recordReceivedAt = 2<<3 | byte(protowire.VarintType)
 	recordSeries     = 3<<3 | byte(protowire.BytesType)
 	recordDeletion   = 4<<3 | byte(protowire.BytesType)
+	recordExemplars  = 5<<3 | byte(protowire.BytesType)
 
 	seriesID          = 1<<3 | byte(protowire.Fixed64Type)
 	seriesFingerprint = 2<<3 | byte(protowire.BytesType)

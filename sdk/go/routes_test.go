@@ -34,6 +34,8 @@ var leftOut = map[string]string{
 	"GET /prometheus/api/v1/metadata":            "for Grafana",
 	"GET /prometheus/api/v1/rules":               "for Grafana; see Rules",
 	"GET /prometheus/api/v1/alerts":              "for Grafana; see Alerts",
+	"GET /prometheus/api/v1/query_exemplars":     "for Grafana",
+	"POST /prometheus/api/v1/query_exemplars":    "for Grafana",
 	"GET /prometheus/api/v1/format_query":        "for Grafana",
 	"POST /prometheus/api/v1/format_query":       "for Grafana",
 	"GET /prometheus/api/v1/label/{name}/values": "for Grafana",

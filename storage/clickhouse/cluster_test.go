@@ -45,9 +45,11 @@ func fillCluster(r *rollupFixture) {
 	var points []point
 	var activity []clickhouse.ActivityRow
 	var records []auditrecord.Record
+	var exemplars []clickhouse.ExemplarRow
 	for i := range clusterSeries {
 		points = append(points, every(minute, t0, t0+3*hour, id(i))...)
 		states.Append(id(i), t0, "on", 1)
+		exemplars = append(exemplars, clickhouse.ExemplarRow{Series: id(i), TS: t0, Labels: `{"a":"1"}`, Version: 1})
 		latest.Append(&clickhouse.LatestRow{
 			Workspace: r.workspace, Source: r.source, Series: id(i), TS: t0 + 3*hour - minute, Version: 1,
 		})
@@ -59,6 +61,7 @@ func fillCluster(r *rollupFixture) {
 	}
 	require.NoError(t, r.InsertPoints(ctx, r.columns(r.nextVersion(), points...)))
 	require.NoError(t, r.InsertStates(ctx, &states))
+	require.NoError(t, r.InsertExemplars(ctx, exemplars))
 	require.NoError(t, r.InsertLatest(ctx, &latest))
 	require.NoError(t, r.InsertActivity(ctx, activity))
 	require.NoError(t, auditlog.New(r.DB).InsertAudit(ctx, records))
@@ -94,8 +97,8 @@ func TestTheRowsOfASeriesAreInOneShard(t *testing.T) {
 	r.rollUpFully(t0 + 10*hour)
 	r.insertLate()
 	requireColocated(r, map[string]string{
-		"points": "series", "states": "series", "latest": "series", "rollup_1m": "series", "rollup_1h": "series",
-		"rollup_marks": "series", "series": "id",
+		"points": "series", "states": "series", "exemplars": "series", "latest": "series", "rollup_1m": "series",
+		"rollup_1h": "series", "rollup_marks": "series", "series": "id",
 	})
 	requireColocated(r, map[string]string{"source_activity": "source"})
 	requireColocated(r, map[string]string{"audit": "request_id"})
@@ -113,7 +116,7 @@ func TestADeletedSourceIsRemovedFromAllShards(t *testing.T) {
 	require.NoError(t, r.Delete(t.Context(), clickhouse.Deletion{
 		Workspace: r.workspace, Source: r.source, WholeSource: true, ForgetSeries: true, Ceiling: 1 << 60,
 	}))
-	for _, table := range []string{"points", "states", "latest", "series"} {
+	for _, table := range []string{"points", "states", "exemplars", "latest", "series"} {
 		require.Equal(t, "0", testenv.QueryClickHouse(t, r.URL.String(), "SELECT count() FROM "+table), table)
 	}
 }
@@ -125,7 +128,9 @@ func TestAWorkspaceIsErasedFromAllShards(t *testing.T) {
 	var removed int64
 	require.NoError(t, r.EraseWorkspace(t.Context(), r.workspace, func(n int64) error { removed += n; return nil }))
 	require.Equal(t, rows, removed)
-	require.GreaterOrEqual(t, removed, int64(clusterSeries*(180+1+1+1)), "points, states, latest values, activity")
+	require.GreaterOrEqual(
+		t, removed, int64(clusterSeries*(180+1+1+1+1)), "points, states, exemplars, latest values, activity",
+	)
 	rows, err = r.WorkspaceRows(t.Context(), r.workspace)
 	require.NoError(t, err)
 	require.Zero(t, rows)

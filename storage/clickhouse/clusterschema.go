@@ -17,7 +17,7 @@ const bySeries = "intHash64(series)"
 // change, because rows are not moved.
 func shardKeys() map[string]string {
 	return map[string]string{
-		TablePoints: bySeries, TableStates: bySeries, "latest": bySeries,
+		TablePoints: bySeries, TableStates: bySeries, TableExemplars: bySeries, "latest": bySeries,
 		TableMinutes: bySeries, TableHours: bySeries, "rollup_marks": bySeries,
 		"series":          "intHash64(id)",
 		"source_activity": "cityHash64(workspace, source)",

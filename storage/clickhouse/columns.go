@@ -116,6 +116,15 @@ func (c *LatestColumns) Reset() {
 	c.Texts, c.Versions = c.Texts[:0], c.Versions[:0]
 }
 
+// ExemplarRow is an exemplar of a series.
+type ExemplarRow struct {
+	Series  uint64
+	TS      int64  // microseconds since the Unix epoch
+	Labels  string // a JSON object, sorted by name
+	Value   float64
+	Version uint64
+}
+
 // ActivityRow is the time of the newest request with points of a source.
 type ActivityRow struct {
 	Workspace, Source uuid.UUID

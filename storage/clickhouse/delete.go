@@ -36,7 +36,7 @@ type Deletion struct {
 	ForgetSeries bool
 }
 
-// Delete removes points: numbers, strings, and their rows of table latest. It may be
+// Delete removes points: numbers, strings, their exemplars, and their rows of table latest. It may be
 // repeated, also after an interruption. It need not remove rows that are stored while it
 // runs. Deletions share statements, because a statement costs as much for many deletions as
 // for one.

@@ -66,7 +66,7 @@ func (db *DB) deleteParts(ctx context.Context, parts []partialDeletion) error {
 		return err
 	}
 	condition := anyCondition(parts, (*partialDeletion).where)
-	for _, table := range []string{"points", "states", "latest"} {
+	for _, table := range []string{TablePoints, TableStates, TableExemplars, "latest"} {
 		if err := db.deleteWhere(ctx, table, condition); err != nil {
 			return err
 		}

@@ -23,6 +23,12 @@ var (
 			{Name: "value", Type: "String"}, {Name: "version", Type: "UInt64"},
 		},
 	}
+	ExemplarsTarget = Target{
+		Operation: opInsertExemplars, Table: TableExemplars, Columns: []ch.ColumnNameAndType{
+			{Name: "series", Type: "UInt64"}, {Name: "ts", Type: "DateTime64(6, 'UTC')"}, {Name: "labels", Type: "String"},
+			{Name: "value", Type: "Float64"}, {Name: "version", Type: "UInt64"},
+		},
+	}
 	LatestTarget = Target{
 		Operation: opInsertLatest, Table: "latest", Columns: []ch.ColumnNameAndType{
 			{Name: "workspace", Type: "UUID"}, {Name: "source", Type: "UUID"}, {Name: "series", Type: "UInt64"},
@@ -81,6 +87,17 @@ func (db *DB) insertPoints(ctx context.Context, c *PointColumns) error {
 func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
 	return db.Insert(ctx, &StatesTarget, c.Len(),
 		&c.Series, native.Fixed[int64](c.TS), native.Strings(c.Values), &c.Versions)
+}
+
+// InsertExemplars stores exemplars. When it returns nil, they are visible. The table keeps the row of each series, time
+// and label set with the highest version.
+func (db *DB) InsertExemplars(ctx context.Context, rows []ExemplarRow) error {
+	return db.Insert(ctx, &ExemplarsTarget, len(rows),
+		native.Fixed[uint64](MapRows(rows, func(r *ExemplarRow) uint64 { return r.Series })),
+		native.Fixed[int64](MapRows(rows, func(r *ExemplarRow) int64 { return r.TS })),
+		native.Strings(MapRows(rows, func(r *ExemplarRow) string { return r.Labels })),
+		native.Fixed[float64](MapRows(rows, func(r *ExemplarRow) float64 { return r.Value })),
+		native.Fixed[uint64](MapRows(rows, func(r *ExemplarRow) uint64 { return r.Version })))
 }
 
 // InsertLatest inserts rows of table latest. The table keeps the row of each series with the

@@ -14,24 +14,27 @@ import (
 
 // Operations, as label values of metrics.
 const (
-	opInsertPoints   = "insert_points"
-	opInsertStates   = "insert_states"
-	opInsertLatest   = "insert_latest"
-	opInsertActivity = "insert_activity"
-	opInsertSeries   = "insert_series"
-	opDelete         = "delete"
-	OpExpire         = "expire"
-	opErase          = "erase"
-	OpRaw            = "query_raw"
-	OpLatest         = "query_latest"
-	OpAggregate      = "query_aggregate"
-	OpDownsample     = "query_downsample"
-	OpStats          = "query_stats"
-	OpActivity       = "query_activity"
-	opInsertMarks    = "insert_marks"
-	OpRollupMarks    = "query_marks"
-	opRollupState    = "insert_state"
-	opRollup         = "insert_rollups"
+	opInsertPoints = "insert_points"
+	opInsertStates = "insert_states"
+	opInsertLatest = "insert_latest"
+	// opInsertExemplars inserts exemplars, and OpExemplars reads them.
+	opInsertExemplars = "insert_exemplars"
+	OpExemplars       = "query_exemplars"
+	opInsertActivity  = "insert_activity"
+	opInsertSeries    = "insert_series"
+	opDelete          = "delete"
+	OpExpire          = "expire"
+	opErase           = "erase"
+	OpRaw             = "query_raw"
+	OpLatest          = "query_latest"
+	OpAggregate       = "query_aggregate"
+	OpDownsample      = "query_downsample"
+	OpStats           = "query_stats"
+	OpActivity        = "query_activity"
+	opInsertMarks     = "insert_marks"
+	OpRollupMarks     = "query_marks"
+	opRollupState     = "insert_state"
+	opRollup          = "insert_rollups"
 	// opInsertAggregates inserts rollups that were computed while the points were stored.
 	opInsertAggregates = "insert_aggregates"
 	OpInsertAudit      = "insert_audit"
@@ -42,7 +45,7 @@ const (
 
 var operations = []string{
 	opInsertPoints, opInsertStates, opInsertLatest, opInsertActivity, opInsertSeries, opDelete, OpExpire, opErase,
-	OpRaw, OpLatest, OpAggregate, OpDownsample, OpStats, OpActivity,
+	OpRaw, OpLatest, OpAggregate, OpDownsample, OpStats, OpActivity, opInsertExemplars, OpExemplars,
 	opInsertMarks, OpRollupMarks, opRollupState, opRollup, opInsertAggregates, OpInsertAudit, OpAudit,
 }
 
@@ -69,8 +72,10 @@ const (
 )
 
 // tables are the tables that are measured. Names of other tables never become labels.
-var tables = map[string]bool{"points": true, "states": true, "latest": true, "source_activity": true, "series": true,
-	TableMinutes: true, TableHours: true, "rollup_marks": true, "rollup_state": true, "audit": true}
+var tables = map[string]bool{
+	"points": true, "states": true, TableExemplars: true, "latest": true, "source_activity": true, "series": true,
+	TableMinutes: true, TableHours: true, "rollup_marks": true, "rollup_state": true, "audit": true,
+}
 
 // Metrics are the metrics of the connection pools of this process. Several DBs may use the
 // same Metrics one after the other; the metrics of the pools are those of the last one.

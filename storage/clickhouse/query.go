@@ -19,10 +19,11 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
 )
 
-// Tables of points. The kind of a series determines its table.
+// Tables of points. The kind of a series determines its table. Exemplars are those of series of special values.
 const (
-	TablePoints = "points"
-	TableStates = "states"
+	TablePoints    = "points"
+	TableStates    = "states"
+	TableExemplars = "exemplars"
 )
 
 // ClickHouse's codes of errors that are handled separately.

@@ -16,7 +16,7 @@ type timedTable struct {
 
 func timedTables() []timedTable {
 	return []timedTable{
-		{name: TablePoints, ts: "ts"}, {name: TableStates, ts: "ts"},
+		{name: TablePoints, ts: "ts"}, {name: TableStates, ts: "ts"}, {name: TableExemplars, ts: "ts"},
 		{name: TableMinutes, ts: "ts", length: time.Minute}, {name: TableHours, ts: "ts", length: time.Hour},
 	}
 }

@@ -59,6 +59,12 @@ func TestInvalidRequestsOfPromQL(t *testing.T) {
 		{"/labels", []string{"limit", "x"}, 400, badData, `"limit"`},
 		{"/label/%FF/values", nil, 400, badData, "invalid label name"},
 		{"/metadata", []string{"limit", "x"}, 400, badData, `"limit"`},
+		{"/query_exemplars", nil, 400, badData, "no expression found"},
+		{"/query_exemplars", []string{"query", "a b"}, 400, badData, "parse error"},
+		{"/query_exemplars", []string{"query", "a", "start", "x"}, 400, badData, `"start"`},
+		{"/query_exemplars", []string{"query", "a", "end", "x"}, 400, badData, `"end"`},
+		{"/query_exemplars", []string{"query", "a", "start", "1", "end", "0"}, 400, badData, "end timestamp must not be"},
+		{"/query_exemplars", []string{"query", strings.Repeat("a+", 100) + "a"}, 400, badData, "at most 100 selectors"},
 		{"/format_query", []string{"query", "a b"}, 400, badData, "parse error"},
 	} {
 		a := f.prom(t, c.path, c.parameters...)

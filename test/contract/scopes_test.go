@@ -88,6 +88,8 @@ func scopesOfRoutes() map[string]needs {
 		"POST /prometheus/api/v1/series":             readLive,
 		"GET /prometheus/api/v1/labels":              readLive,
 		"POST /prometheus/api/v1/labels":             readLive,
+		"GET /prometheus/api/v1/query_exemplars":     readLive,
+		"POST /prometheus/api/v1/query_exemplars":    readLive,
 		"GET /prometheus/api/v1/format_query":        readLive,
 		"POST /prometheus/api/v1/format_query":       readLive,
 		"GET /prometheus/api/v1/metadata":            readLive,

@@ -237,7 +237,7 @@ func (w *tenants) writePointCanaries() {
 	for _, op := range []string{"POST /api/v1/write", opIngest} {
 		series := promwrite.Labels(
 			"__name__", c("name"), "instance", c("instance"), "job", c("job"), c("label"), c("label's value"),
-		).Sample(time.Now().UnixMilli(), 1)
+		).Sample(time.Now().UnixMilli(), 1).Exemplar(time.Now().UnixMilli(), 1, c("exemplar"), c("exemplar's value"))
 		metadata := promwrite.Message{}.Varint(1, 1).Text(2, c("described")).Text(4, c("help")).Text(5, c("unit"))
 		for contentType, body := range map[string]promwrite.Message{
 			"application/x-protobuf": promwrite.Request(series).Bytes(3, metadata),
@@ -280,6 +280,10 @@ func (w *tenants) waitForCanaries() {
 		series := owner("/api/live-data/series?limit=100").body
 		return strings.Contains(series, w.canaryPrefix) && !strings.Contains(series, `"count":0`)
 	}, time.Minute, 20*time.Millisecond, "every series has its points")
+	require.Eventually(t, func() bool {
+		query := url.QueryEscape(`{__name__=~".+"}`)
+		return strings.Contains(owner("/prometheus/api/v1/query_exemplars?query="+query).body, `"exemplars":[{"labels":{"`)
+	}, time.Minute, 20*time.Millisecond, "its exemplars are listed")
 	w.waitForIndex(w.firstKey, w.values["name"], w.values["node"])
 	page := owner("/api/queries/nodes?limit=1")
 	w.values["request"] = page.header.Get("X-Request-Id")

@@ -57,11 +57,12 @@ func promForms(selector string) map[string]string {
 	at := func(s int64) []string { return []string{strconv.FormatInt(s, 10)} }
 	forms := map[string]string{}
 	for name, parameters := range map[string]url.Values{
-		"query":        {"query": {selector}, "time": at(now)},
-		"query_range":  {"query": {selector}, "start": at(now - 60), "end": at(now), "step": {"10"}},
-		"series":       {"match[]": {selector}},
-		"labels":       {"match[]": {selector}},
-		"format_query": {"query": {selector}},
+		"query":           {"query": {selector}, "time": at(now)},
+		"query_range":     {"query": {selector}, "start": at(now - 60), "end": at(now), "step": {"10"}},
+		"series":          {"match[]": {selector}},
+		"labels":          {"match[]": {selector}},
+		"format_query":    {"query": {selector}},
+		"query_exemplars": {"query": {selector}},
 	} {
 		forms["POST /prometheus/api/v1/"+name] = parameters.Encode()
 	}

@@ -36,6 +36,12 @@ func (m Message) Sample(ms int64, value float64) Message {
 	return m.Bytes(2, Message{}.Double(1, value).Varint(2, uint64(ms)))
 }
 
+// Exemplar appends an exemplar to a TimeSeries, at ms milliseconds since 1970. Names and values of its labels
+// alternate.
+func (m Message) Exemplar(ms int64, value float64, namesAndValues ...string) Message {
+	return m.Bytes(3, append(Labels(namesAndValues...), Message{}.Double(2, value).Varint(3, uint64(ms))...))
+}
+
 // Labels returns a TimeSeries with labels; names and values alternate.
 func Labels(namesAndValues ...string) (series Message) {
 	for i := 0; i+1 < len(namesAndValues); i += 2 {
@@ -80,7 +86,7 @@ func Request2(series ...Message) (request Message) {
 			case field == 2:
 				rest = append(rest, all...)
 			case field == 3: // an exemplar
-				rest = rest.Bytes(4, value)
+				rest = rest.Bytes(4, exemplar(value, ref))
 			case field == 4: // a histogram
 				rest = rest.Bytes(3, value)
 			}
@@ -94,6 +100,20 @@ func Request2(series ...Message) (request Message) {
 		request = request.Bytes(5, s)
 	}
 	return request
+}
+
+// exemplar converts an Exemplar of 1.0 to one of 2.0.
+func exemplar(b []byte, ref func(text string) uint64) (converted Message) {
+	var refs []byte
+	eachField(b, func(field protowire.Number, wire protowire.Type, value, all []byte) {
+		if field != 1 || wire != protowire.BytesType {
+			converted = append(converted, all...)
+			return
+		}
+		name, text := label(value)
+		refs = protowire.AppendVarint(protowire.AppendVarint(refs, ref(name)), ref(text))
+	})
+	return converted.Bytes(1, refs)
 }
 
 // label returns the name and the value of a Label message.

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0cpoints.proto\x12\x13livegraph.events.v1\"\x9b\x01\n\x0cPointsRecord\x12\x14\n\x0cworkspace_id\x18\x01 \x01(\x0c\x12\x16\n\x0ereceived_at_us\x18\x02 \x01(\x03\x12+\n\x06series\x18\x03 \x03(\x0b\x32\x1b.livegraph.events.v1.Series\x12\x30\n\tdeletions\x18\x04 \x03(\x0b\x32\x1d.livegraph.events.v1.Deletion\"\xc4\x02\n\x06Series\x12\x11\n\tseries_id\x18\x01 \x01(\x06\x12\x13\n\x0b\x66ingerprint\x18\x02 \x01(\x0c\x12\x11\n\tsource_id\x18\x03 \x01(\x0c\x12\x0e\n\x06metric\x18\x04 \x01(\t\x12&\n\x04tags\x18\x05 \x03(\x0b\x32\x18.livegraph.events.v1.Tag\x12\'\n\x04kind\x18\x06 \x01(\x0e\x32\x19.livegraph.events.v1.Kind\x12\x1b\n\x13timestamp_deltas_us\x18\x07 \x03(\x04\x12\x0e\n\x06values\x18\x08 \x03(\x01\x12\r\n\x05texts\x18\t \x03(\t\x12\x16\n\x0e\x64\x65\x63imal_deltas\x18\n \x03(\x12\x12\x15\n\rdecimal_scale\x18\x0b \x01(\r\x12\x18\n\x10timestamp_deltas\x18\x0c \x03(\x04\x12\x19\n\x11timestamp_unit_us\x18\r \x01(\r\"!\n\x03Tag\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"\xac\x01\n\x08\x44\x65letion\x12\x11\n\tsource_id\x18\x01 \x01(\x0c\x12\x13\n\x06metric\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x14\n\x07\x66rom_us\x18\x03 \x01(\x03H\x01\x88\x01\x01\x12\x12\n\x05to_us\x18\x04 \x01(\x03H\x02\x88\x01\x01\x12\x14\n\x0cwhole_source\x18\x05 \x01(\x08\x12\x17\n\x0fwhole_workspace\x18\x06 \x01(\x08\x42\t\n\x07_metricB\n\n\x08_from_usB\x08\n\x06_to_us*P\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\x0f\n\x0bKIND_NUMBER\x10\x01\x12\x0f\n\x0bKIND_STRING\x10\x02\x12\x10\n\x0cKIND_SPECIAL\x10\x03\x42;Z9github.com/livegraph/livegraph/schemas/events/v1;eventsv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0cpoints.proto\x12\x13livegraph.events.v1\"\xcb\x01\n\x0cPointsRecord\x12\x14\n\x0cworkspace_id\x18\x01 \x01(\x0c\x12\x16\n\x0ereceived_at_us\x18\x02 \x01(\x03\x12+\n\x06series\x18\x03 \x03(\x0b\x32\x1b.livegraph.events.v1.Series\x12\x30\n\tdeletions\x18\x04 \x03(\x0b\x32\x1d.livegraph.events.v1.Deletion\x12.\n\texemplars\x18\x05 \x03(\x0b\x32\x1b.livegraph.events.v1.Series\"\xc4\x02\n\x06Series\x12\x11\n\tseries_id\x18\x01 \x01(\x06\x12\x13\n\x0b\x66ingerprint\x18\x02 \x01(\x0c\x12\x11\n\tsource_id\x18\x03 \x01(\x0c\x12\x0e\n\x06metric\x18\x04 \x01(\t\x12&\n\x04tags\x18\x05 \x03(\x0b\x32\x18.livegraph.events.v1.Tag\x12\'\n\x04kind\x18\x06 \x01(\x0e\x32\x19.livegraph.events.v1.Kind\x12\x1b\n\x13timestamp_deltas_us\x18\x07 \x03(\x04\x12\x0e\n\x06values\x18\x08 \x03(\x01\x12\r\n\x05texts\x18\t \x03(\t\x12\x16\n\x0e\x64\x65\x63imal_deltas\x18\n \x03(\x12\x12\x15\n\rdecimal_scale\x18\x0b \x01(\r\x12\x18\n\x10timestamp_deltas\x18\x0c \x03(\x04\x12\x19\n\x11timestamp_unit_us\x18\r \x01(\r\"!\n\x03Tag\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"\xac\x01\n\x08\x44\x65letion\x12\x11\n\tsource_id\x18\x01 \x01(\x0c\x12\x13\n\x06metric\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x14\n\x07\x66rom_us\x18\x03 \x01(\x03H\x01\x88\x01\x01\x12\x12\n\x05to_us\x18\x04 \x01(\x03H\x02\x88\x01\x01\x12\x14\n\x0cwhole_source\x18\x05 \x01(\x08\x12\x17\n\x0fwhole_workspace\x18\x06 \x01(\x08\x42\t\n\x07_metricB\n\n\x08_from_usB\x08\n\x06_to_us*P\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\x0f\n\x0bKIND_NUMBER\x10\x01\x12\x0f\n\x0bKIND_STRING\x10\x02\x12\x10\n\x0cKIND_SPECIAL\x10\x03\x42;Z9github.com/livegraph/livegraph/schemas/events/v1;eventsv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,14 +32,14 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'points_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'Z9github.com/livegraph/livegraph/schemas/events/v1;eventsv1'
-  _globals['_KIND']._serialized_start=732
-  _globals['_KIND']._serialized_end=812
+  _globals['_KIND']._serialized_start=780
+  _globals['_KIND']._serialized_end=860
   _globals['_POINTSRECORD']._serialized_start=38
-  _globals['_POINTSRECORD']._serialized_end=193
-  _globals['_SERIES']._serialized_start=196
-  _globals['_SERIES']._serialized_end=520
-  _globals['_TAG']._serialized_start=522
-  _globals['_TAG']._serialized_end=555
-  _globals['_DELETION']._serialized_start=558
-  _globals['_DELETION']._serialized_end=730
+  _globals['_POINTSRECORD']._serialized_end=241
+  _globals['_SERIES']._serialized_start=244
+  _globals['_SERIES']._serialized_end=568
+  _globals['_TAG']._serialized_start=570
+  _globals['_TAG']._serialized_end=603
+  _globals['_DELETION']._serialized_start=606
+  _globals['_DELETION']._serialized_end=778
 # @@protoc_insertion_point(module_scope)

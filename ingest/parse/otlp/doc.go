@@ -23,6 +23,8 @@
 //	zeroThreshold: negative, NaN, infinite       offset: of buckets beyond those of Prometheus
 //
 // A request without data points is accepted, as the protocol requires. A data point of an exponential histogram that
-// says that nothing was recorded becomes a stale marker, and those of other types are ignored, as exemplars and start
-// times are. Types, units and descriptions of metrics are added to the batch as metadata.
+// says that nothing was recorded becomes a stale marker, and those of other types are ignored, as start times are.
+// Types, units and descriptions of metrics are added to the batch as metadata. Exemplars are added to the batch with
+// the labels of Prometheus' receiver: trace_id, span_id and the filtered attributes, which are left out if the labels
+// would be too long. Those without a time or a value are dropped.
 package otlp

@@ -61,6 +61,16 @@ const (
 	bucketsCounts    = 2<<3 | protobuf.Bytes
 	bucketsCount     = 2<<3 | protobuf.Varint // not packed
 
+	numberExemplar      = 5<<3 | protobuf.Bytes
+	histogramExemplar   = 8<<3 | protobuf.Bytes
+	exponentialExemplar = 11<<3 | protobuf.Bytes
+	exemplarTime        = 2<<3 | protobuf.Fixed64 // of Exemplar, like the next
+	exemplarDouble      = 3<<3 | protobuf.Fixed64
+	exemplarSpan        = 4<<3 | protobuf.Bytes
+	exemplarTrace       = 5<<3 | protobuf.Bytes
+	exemplarInt         = 6<<3 | protobuf.Fixed64
+	exemplarAttr        = 7<<3 | protobuf.Bytes
+
 	summaryQuantile = 6<<3 | protobuf.Bytes
 	summaryAttr     = 7<<3 | protobuf.Bytes
 	summaryFlags    = 8<<3 | protobuf.Varint
@@ -94,6 +104,7 @@ type layout struct {
 	name        string // of the field in JSON
 	attributes  uint64
 	flags       uint64
+	exemplars   uint64
 	temporality bool       // the type has a temporality
 	bound       bool       // some of its series have a bound as a tag
 	longest     seriesKind // the kind of its series that has the longest name
@@ -102,15 +113,17 @@ type layout struct {
 
 // layouts has the types of metrics by the tag of their field.
 var layouts = map[uint64]*layout{
-	metricGauge: {name: "gauge", attributes: numberAttr, flags: numberFlags, kind: "gauge"},
-	metricSum:   {name: "sum", attributes: numberAttr, flags: numberFlags, temporality: true, kind: "gauge"},
+	metricGauge: {name: "gauge", attributes: numberAttr, flags: numberFlags, exemplars: numberExemplar, kind: "gauge"},
+	metricSum: {
+		name: "sum", attributes: numberAttr, flags: numberFlags, exemplars: numberExemplar, temporality: true, kind: "gauge",
+	},
 	metricHistogram: {
-		name: "histogram", attributes: histogramAttr, flags: histogramFlags, temporality: true, bound: true,
-		longest: seriesBucket, kind: "histogram",
+		name: "histogram", attributes: histogramAttr, flags: histogramFlags, exemplars: histogramExemplar,
+		temporality: true, bound: true, longest: seriesBucket, kind: "histogram",
 	},
 	metricExponential: {
-		name: "exponentialHistogram", attributes: exponentialAttr, flags: exponentialFlags, temporality: true,
-		longest: seriesMin, kind: "histogram",
+		name: "exponentialHistogram", attributes: exponentialAttr, flags: exponentialFlags,
+		exemplars: exponentialExemplar, temporality: true, longest: seriesMin, kind: "histogram",
 	},
 	metricSummary: {
 		name: "summary", attributes: summaryAttr, flags: summaryFlags, bound: true, longest: seriesBucket, kind: "summary",

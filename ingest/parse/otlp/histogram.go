@@ -23,6 +23,7 @@ type lists struct {
 	many      bool // there are more than maxBuckets
 	buckets   []bucket
 	quantiles []quantile
+	exemplars [][]byte            // Exemplar messages
 	native    histogram.Histogram // of an exponential histogram
 }
 
@@ -34,12 +35,15 @@ type bucket struct {
 
 type quantile struct{ rank, value float64 }
 
-func (l *lists) reset() { *l = l.empty() }
+func (l *lists) reset() {
+	clear(l.exemplars[:cap(l.exemplars)]) // they refer to the body
+	*l = l.empty()
+}
 
 func (l *lists) empty() lists {
 	return lists{
 		counts: l.counts[:0], negative: l.negative[:0], bounds: l.bounds[:0], buckets: l.buckets[:0],
-		quantiles: l.quantiles[:0], native: l.native,
+		quantiles: l.quantiles[:0], exemplars: l.exemplars[:0], native: l.native,
 	}
 }
 

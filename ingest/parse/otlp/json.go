@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"math"
 	"strconv"
@@ -158,7 +159,7 @@ func (e *encoder) value(f field) error {
 		return err
 	}
 	switch f.form {
-	case formString, formBytes:
+	case formString, formBytes, formHex:
 		return e.text(f, token)
 	case formBool:
 		if token.Kind() != 't' && token.Kind() != 'f' {
@@ -181,6 +182,13 @@ func (e *encoder) text(f field, token jsontext.Token) error {
 		decoded, err := base64.StdEncoding.DecodeString(string(text))
 		if err != nil {
 			return e.wrong("must be a string in base64")
+		}
+		text = decoded
+	}
+	if f.form == formHex { // ids, which the JSON of OTLP has in hexadecimal
+		decoded, err := hex.DecodeString(string(text))
+		if err != nil {
+			return e.wrong("must be a string in hexadecimal")
 		}
 		text = decoded
 	}

@@ -64,6 +64,8 @@ func (p *Parser) dataPoint(b []byte) bool {
 			pt.flags = f.Value
 		case p.metric.attributes:
 			p.addAttribute(b, start, i)
+		case p.metric.exemplars:
+			p.lists.exemplars = append(p.lists.exemplars, f.Bytes)
 		default:
 			if !p.field(&f) {
 				return false
@@ -77,6 +79,9 @@ func (p *Parser) dataPoint(b []byte) bool {
 	if p.check() {
 		p.beginLabels()
 		p.store()
+		if pt.refused == rejection.None && p.err == nil && !pt.ends() && !p.putExemplars() {
+			return false
+		}
 	}
 	if p.err != nil {
 		return false

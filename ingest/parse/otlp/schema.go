@@ -7,6 +7,7 @@ const (
 	formMessage     form = iota
 	formString           // string, bytes of UTF-8
 	formBytes            // base64, bytes
+	formHex              // hexadecimal, bytes
 	formBool             // boolean, varint
 	formDouble           // number, fixed64
 	formFixed            // uint64 as fixed64
@@ -49,6 +50,7 @@ const (
 	bucketsMessage
 	summaryPointMessage
 	quantileMessage
+	exemplarMessage
 	pairMessage
 	anyMessage
 	arrayMessage
@@ -95,13 +97,14 @@ var messages = [...]map[string]field{
 	numberPointMessage: {
 		"timeUnixNano": {number: 3, form: formFixed}, "asDouble": {number: 4, form: formDouble},
 		"asInt": {number: 6, form: formSignedFixed}, "attributes": listOf(7, pairMessage),
-		"flags": {number: 8, form: formUint32},
+		"flags": {number: 8, form: formUint32}, "exemplars": listOf(5, exemplarMessage),
 	},
 	histogramPointMessage: {
 		"timeUnixNano": {number: 3, form: formFixed}, "count": {number: 4, form: formFixed},
 		"sum": {number: 5, form: formDouble}, "bucketCounts": {number: 6, form: formFixed, list: true},
 		"explicitBounds": {number: 7, form: formDouble, list: true}, "attributes": listOf(9, pairMessage),
 		"flags": {number: 10, form: formUint32}, "min": {number: 11, form: formDouble}, "max": {number: 12, form: formDouble},
+		"exemplars": listOf(8, exemplarMessage),
 	},
 	exponentialPointMessage: {
 		"attributes": listOf(1, pairMessage), "timeUnixNano": {number: 3, form: formFixed},
@@ -109,7 +112,7 @@ var messages = [...]map[string]field{
 		"zeroCount": {number: 7, form: formFixed}, "positive": {number: 8, message: bucketsMessage},
 		"negative": {number: 9, message: bucketsMessage}, "flags": {number: 10, form: formUint32},
 		"min": {number: 12, form: formDouble}, "max": {number: 13, form: formDouble},
-		"zeroThreshold": {number: 14, form: formDouble},
+		"zeroThreshold": {number: 14, form: formDouble}, "exemplars": listOf(11, exemplarMessage),
 	},
 	bucketsMessage: {
 		"offset": {number: 1, form: formZigzag}, "bucketCounts": {number: 2, form: formVarint, list: true},
@@ -118,6 +121,11 @@ var messages = [...]map[string]field{
 		"timeUnixNano": {number: 3, form: formFixed}, "count": {number: 4, form: formFixed},
 		"sum": {number: 5, form: formDouble}, "quantileValues": listOf(6, quantileMessage),
 		"attributes": listOf(7, pairMessage), "flags": {number: 8, form: formUint32},
+	},
+	exemplarMessage: {
+		"timeUnixNano": {number: 2, form: formFixed}, "asDouble": {number: 3, form: formDouble},
+		"asInt": {number: 6, form: formSignedFixed}, "spanId": {number: 4, form: formHex},
+		"traceId": {number: 5, form: formHex}, "filteredAttributes": listOf(7, pairMessage),
 	},
 	quantileMessage: {"quantile": {number: 1, form: formDouble}, "value": {number: 2, form: formDouble}},
 	pairMessage:     {"key": {number: 1, form: formString}, "value": {number: 2, message: anyMessage}},

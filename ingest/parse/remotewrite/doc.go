@@ -9,5 +9,6 @@
 //	                                            labels: twice, more than 64, not UTF-8
 //	metric, label and value as in all formats   source: job/instance cannot name one
 //
-// A request without samples is accepted, because Prometheus sends requests with only metadata.
+// A request without samples is accepted, because Prometheus sends requests with only metadata or exemplars. Exemplars
+// whose labels are too long or not valid, and those without a time or over a day ahead, are dropped, as by Prometheus.
 package remotewrite

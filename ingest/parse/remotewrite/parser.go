@@ -66,9 +66,10 @@ type Parser struct {
 	histograms bool             // the current TimeSeries has native histograms
 
 	// Of version 2.
-	symbols    []symbol
-	refs       []uint32 // labels_refs of the current TimeSeries
-	labelBytes int      // size of the labels that were written out
+	symbols      []symbol
+	refs         []uint32 // labels_refs of the current TimeSeries
+	exemplarRefs []uint32 // labels_refs of the current Exemplar
+	labelBytes   int      // size of the labels that were written out
 }
 
 // New creates a Parser that uses the cache.
@@ -89,12 +90,13 @@ func (p *Parser) Reset() {
 	p.notes.Release()
 	*p = Parser{
 		hooks: p.hooks, cache: p.cache, tags: p.tags[:0], notes: p.notes, symbols: emptied(p.symbols), refs: emptied(p.refs),
+		exemplarRefs: emptied(p.exemplarRefs),
 	}
 }
 
 // Parse parses the batch's decompressed body as a remote write request of
 // Prometheus. Values that are not finite, stale markers and native histograms become texts of
-// pointblock.KindSpecial. Parse skips exemplars and adds metadata to the batch.
+// pointblock.KindSpecial. Parse adds exemplars and metadata to the batch.
 // It returns a Malformed error if the body is not such a
 // message, UnsupportedMedia if it is of version 2, and Invalid if it has too many
 // points.
@@ -158,11 +160,14 @@ func (p *Parser) timeSeries(i, end int) bool {
 			return false
 		}
 	}
-	raw, nonAdjacent := body[labels:i], false
+	raw, nonAdjacent, exemplars := body[labels:i], false, end
 	for i < end {
 		tag := body[i]
 		if tag != seriesSample && tag != seriesHistogram {
 			nonAdjacent = nonAdjacent || tag == seriesLabel
+			if tag == seriesExemplar {
+				exemplars = min(exemplars, i)
+			}
 			if i = protobuf.SkipField(body, i); i == scan.Failed {
 				return false
 			}
@@ -174,13 +179,14 @@ func (p *Parser) timeSeries(i, end int) bool {
 		}
 		i = next
 	}
-	if len(p.batch.Numbers.Times) == from {
+	if len(p.batch.Numbers.Times) == from && exemplars == end {
 		return true
 	}
 	if nonAdjacent {
 		raw = p.joinLabels(labels, end)
 	}
-	return p.addSeries(from, raw)
+	index, ok := p.addSeries(from, raw)
+	return ok && (exemplars == end || p.exemplars(body, exemplars, seriesExemplar, index))
 }
 
 // beginSeries prepares for the next TimeSeries and returns the index of its first point in the columns.
@@ -190,17 +196,18 @@ func (p *Parser) beginSeries() (from int) {
 	return len(p.batch.Numbers.Times)
 }
 
-// addSeries adds the points that were appended to the columns from index from. raw contains the labels as Label
-// messages.
-func (p *Parser) addSeries(from int, raw []byte) bool {
+// addSeries adds the points that were appended to the columns from index from, and returns the index of their label.
+// raw contains the labels as Label messages.
+func (p *Parser) addSeries(from int, raw []byte) (index int32, ok bool) {
 	b := p.batch
-	index, ok := p.label(raw)
-	if !ok {
-		return false
+	if index, ok = p.label(raw); !ok {
+		return 0, false
 	}
-	b.Points += len(b.Numbers.Times) - from
-	b.AddRun(&p.notes, p.index, from, index)
-	return true
+	if points := len(b.Numbers.Times) - from; points > 0 {
+		b.Points += points
+		b.AddRun(&p.notes, p.index, from, index)
+	}
+	return index, true
 }
 
 // point parses the Sample or Histogram message b[i:] into the columns. from is the index of the first point of the

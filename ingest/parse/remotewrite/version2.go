@@ -87,7 +87,7 @@ func (p *Parser) timeSeriesV2(i, end int) bool {
 	from := p.beginSeries()
 	var metadata []byte
 	p.refs = p.refs[:0]
-	body := p.b[:end]
+	body, exemplars := p.b[:end], end
 	for i < end {
 		var start int
 		switch body[i] {
@@ -115,21 +115,27 @@ func (p *Parser) timeSeriesV2(i, end int) bool {
 			}
 			metadata = body[start:i]
 			continue
+		case seriesExemplarV2:
+			exemplars = min(exemplars, i)
 		}
 		if i = protobuf.SkipField(body, i); i == scan.Failed {
 			return false
 		}
 	}
 	if len(p.refs)%2 != 0 {
-		p.failRefs()
+		p.failRefs("labels_refs")
 		return false
 	}
 	p.readMetadataV2(metadata)
-	if len(p.batch.Numbers.Times) == from { // only metadata or exemplars
+	if len(p.batch.Numbers.Times) == from && exemplars == end { // only metadata
 		return true
 	}
 	raw, ok := p.writeLabels()
-	return ok && p.addSeries(from, raw)
+	if !ok {
+		return false
+	}
+	index, ok := p.addSeries(from, raw)
+	return ok && (exemplars == end || p.exemplars(body, exemplars, seriesExemplarV2, index))
 }
 
 // readRefs parses packed references to symbols.
@@ -149,16 +155,16 @@ func (p *Parser) readRef(b []byte, i int) int {
 		return scan.Failed
 	}
 	if ref >= uint64(len(p.symbols)) {
-		p.failRefs()
+		p.failRefs("labels_refs")
 		return scan.Failed
 	}
 	p.refs = append(p.refs, uint32(ref))
 	return end
 }
 
-func (p *Parser) failRefs() {
+func (p *Parser) failRefs(member string) {
 	p.err = fault.Field(
-		fault.Malformed, fieldpath.Index("timeseries", p.index)+".labels_refs", "must be pairs of indexes of symbols",
+		fault.Malformed, fieldpath.Index("timeseries", p.index)+"."+member, "must be pairs of indexes of symbols",
 	)
 }
 

@@ -5,7 +5,7 @@
 //
 //   - a snapshot of all Postgres tables, except for the few that are specific to a running
 //     installation;
-//   - the points, string values, latest values and audit records of ClickHouse;
+//   - the points, string values, exemplars, latest values and audit records of ClickHouse;
 //   - the records of Kafka that no consumer has processed, and the dead letters.
 //
 // It does not contain Redis, which has counters and caches, or Milvus, which has vectors

@@ -67,6 +67,9 @@ type SeriesStore interface {
 // PointStore reads points; see storage/clickhouse/timeseries.
 type PointStore interface {
 	RawPoints(ctx context.Context, q timeseries.RawQuery) (found map[uint64]*timeseries.Points, more bool, err error)
+	Exemplars(
+		ctx context.Context, q timeseries.ExemplarQuery,
+	) (found map[uint64][]timeseries.Exemplar, more bool, err error)
 	Windows(ctx context.Context, q timeseries.WindowQuery) (found map[uint64][]timeseries.PieceWindow, err error)
 }
 

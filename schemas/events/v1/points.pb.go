@@ -91,7 +91,12 @@ type PointsRecord struct {
 	// The points, one entry a series, no series twice in a record.
 	Series []*Series `protobuf:"bytes,3,rep,name=series,proto3" json:"series,omitempty"`
 	// Deletions of points, in order.
-	Deletions     []*Deletion `protobuf:"bytes,4,rep,name=deletions,proto3" json:"deletions,omitempty"`
+	Deletions []*Deletion `protobuf:"bytes,4,rep,name=deletions,proto3" json:"deletions,omitempty"`
+	// Exemplars of series, one entry a series, no series twice. Their kind is
+	// KIND_SPECIAL, and each text has the exemplars of its timestamp, a line each:
+	// the labels as a JSON object, a space, and the value. A reader of points
+	// ignores the field, as one that does not know it does.
+	Exemplars     []*Series `protobuf:"bytes,5,rep,name=exemplars,proto3" json:"exemplars,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -150,6 +155,13 @@ func (x *PointsRecord) GetSeries() []*Series {
 func (x *PointsRecord) GetDeletions() []*Deletion {
 	if x != nil {
 		return x.Deletions
+	}
+	return nil
+}
+
+func (x *PointsRecord) GetExemplars() []*Series {
+	if x != nil {
+		return x.Exemplars
 	}
 	return nil
 }
@@ -462,12 +474,13 @@ var File_events_v1_points_proto protoreflect.FileDescriptor
 
 const file_events_v1_points_proto_rawDesc = "" +
 	"\n" +
-	"\x16events/v1/points.proto\x12\x13livegraph.events.v1\"\xc9\x01\n" +
+	"\x16events/v1/points.proto\x12\x13livegraph.events.v1\"\x84\x02\n" +
 	"\fPointsRecord\x12!\n" +
 	"\fworkspace_id\x18\x01 \x01(\fR\vworkspaceId\x12$\n" +
 	"\x0ereceived_at_us\x18\x02 \x01(\x03R\freceivedAtUs\x123\n" +
 	"\x06series\x18\x03 \x03(\v2\x1b.livegraph.events.v1.SeriesR\x06series\x12;\n" +
-	"\tdeletions\x18\x04 \x03(\v2\x1d.livegraph.events.v1.DeletionR\tdeletions\"\xda\x03\n" +
+	"\tdeletions\x18\x04 \x03(\v2\x1d.livegraph.events.v1.DeletionR\tdeletions\x129\n" +
+	"\texemplars\x18\x05 \x03(\v2\x1b.livegraph.events.v1.SeriesR\texemplars\"\xda\x03\n" +
 	"\x06Series\x12\x1b\n" +
 	"\tseries_id\x18\x01 \x01(\x06R\bseriesId\x12 \n" +
 	"\vfingerprint\x18\x02 \x01(\fR\vfingerprint\x12\x1b\n" +
@@ -527,13 +540,14 @@ var file_events_v1_points_proto_goTypes = []any{
 var file_events_v1_points_proto_depIdxs = []int32{
 	2, // 0: livegraph.events.v1.PointsRecord.series:type_name -> livegraph.events.v1.Series
 	4, // 1: livegraph.events.v1.PointsRecord.deletions:type_name -> livegraph.events.v1.Deletion
-	3, // 2: livegraph.events.v1.Series.tags:type_name -> livegraph.events.v1.Tag
-	0, // 3: livegraph.events.v1.Series.kind:type_name -> livegraph.events.v1.Kind
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	2, // 2: livegraph.events.v1.PointsRecord.exemplars:type_name -> livegraph.events.v1.Series
+	3, // 3: livegraph.events.v1.Series.tags:type_name -> livegraph.events.v1.Tag
+	0, // 4: livegraph.events.v1.Series.kind:type_name -> livegraph.events.v1.Kind
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_events_v1_points_proto_init() }

@@ -715,7 +715,9 @@ export interface paths {
          *     it does not exist. With only one of them, its value is the name; with neither, the name is `prometheus`. All
          *     other labels are tags. An empty label is the same as no label. NaN, infinities, stale markers and native
          *     histograms are accepted, and only PromQL and remote read return them. The metadata of metrics is listed by
-         *     `/prometheus/api/v1/metadata`. Exemplars and start timestamps are ignored.
+         *     `/prometheus/api/v1/metadata`, and exemplars by `/prometheus/api/v1/query_exemplars`: at most 100,000 a request.
+         *     An exemplar is never a reason to reject a sample. One whose labels have more than 128 characters or are not valid,
+         *     or which has no time or one more than a day ahead, is dropped. Start timestamps are ignored.
          *
          *     A sample that breaks a rule is rejected alone: a time before 1970 or more than a day ahead, a series without a
          *     name, a native histogram that is not valid or has more than 8,192 bytes. If any sample is rejected, the response is 400, and
@@ -1057,6 +1059,32 @@ export interface paths {
         get: operations["promBuildInfo"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/prometheus/api/v1/query_exemplars": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List exemplars
+         * @description Scope `read:livedata`. Lists the exemplars of all series that the selectors of the query select, whatever functions
+         *     are around them, by labels and time. At most 20,000; more are answered with 422. A query without selectors has no
+         *     data.
+         */
+        get: operations["promQueryExemplars"];
+        put?: never;
+        /**
+         * List exemplars, as a form
+         * @description The same as GET, with the parameters in the body, which may be 1 MiB long. Parameters of the URL count, too.
+         */
+        post: operations["promQueryExemplarsForm"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1908,6 +1936,20 @@ export interface components {
         PrometheusText: {
             status: components["schemas"]["PrometheusSuccess"];
             data: string;
+        };
+        PrometheusExemplars: {
+            status: components["schemas"]["PrometheusSuccess"];
+            /** @description The series with exemplars. It is absent if the query has no selector. */
+            data?: {
+                seriesLabels: components["schemas"]["PrometheusLabels"];
+                exemplars: {
+                    labels: components["schemas"]["PrometheusLabels"];
+                    /** @description A number, `NaN`, `+Inf` or `-Inf`. */
+                    value: string;
+                    /** @description Seconds since the Unix epoch. */
+                    timestamp: number;
+                }[];
+            }[];
         };
         PrometheusMetadata: {
             status: components["schemas"]["PrometheusSuccess"];
@@ -4135,7 +4177,7 @@ export interface components {
         SamplesWritten: number;
         /** @description Number of native histograms of a remote write 2.0 that are in the log. */
         HistogramsWritten: number;
-        /** @description Number of exemplars of a remote write 2.0 that are in the log, which is 0. */
+        /** @description Number of exemplars of a remote write 2.0 that are in the log. Others were dropped. */
         ExemplarsWritten: number;
         /** @description Whole seconds to wait before trying again. */
         RetryAfter: number;
@@ -5933,7 +5975,7 @@ export interface operations {
         responses: {
             /**
              * @description All samples are in the log. To 2.0, `X-Prometheus-Remote-Write-Samples-Written` has their number, here and in
-             *     errors; `X-Prometheus-Remote-Write-Exemplars-Written` is 0.
+             *     errors. The other two headers have the numbers of native histograms and exemplars.
              */
             204: {
                 headers: {
@@ -7106,6 +7148,162 @@ export interface operations {
             401: components["responses"]["PrometheusUnauthorized"];
             403: components["responses"]["PrometheusError"];
             413: components["responses"]["PrometheusError"];
+            422: components["responses"]["PrometheusError"];
+            429: components["responses"]["PrometheusRetry"];
+            500: components["responses"]["PrometheusError"];
+            502: components["responses"]["PrometheusRetry"];
+            503: components["responses"]["PrometheusRetry"];
+        };
+    };
+    promQueryExemplars: {
+        parameters: {
+            query: {
+                /**
+                 * @description The query in PromQL, with at most 100 selectors.
+                 * @example histogram_quantile(0.9, rate(latency_seconds_bucket[5m]))
+                 */
+                query: string;
+                /**
+                 * @description The first time, included; without it, there is no bound.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                start?: string;
+                /**
+                 * @description The last time, included; without it, there is no bound.
+                 * @example 2026-03-01T01:00:00Z
+                 */
+                end?: string;
+            };
+            header?: {
+                /** @description The workspace. It may be left out if the key has one workspace. */
+                "x-workspace-id"?: components["parameters"]["PrometheusWorkspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "status": "success",
+                     *       "data": [
+                     *         {
+                     *           "seriesLabels": {
+                     *             "__name__": "latency_seconds_bucket",
+                     *             "job": "api",
+                     *             "le": "0.5"
+                     *           },
+                     *           "exemplars": [
+                     *             {
+                     *               "labels": {
+                     *                 "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736"
+                     *               },
+                     *               "value": "0.31",
+                     *               "timestamp": 1772323200.25
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PrometheusExemplars"];
+                };
+            };
+            400: components["responses"]["PrometheusError"];
+            401: components["responses"]["PrometheusUnauthorized"];
+            403: components["responses"]["PrometheusError"];
+            413: components["responses"]["PrometheusError"];
+            422: components["responses"]["PrometheusError"];
+            429: components["responses"]["PrometheusRetry"];
+            500: components["responses"]["PrometheusError"];
+            502: components["responses"]["PrometheusRetry"];
+            503: components["responses"]["PrometheusRetry"];
+        };
+    };
+    promQueryExemplarsForm: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace. It may be left out if the key has one workspace. */
+                "x-workspace-id"?: components["parameters"]["PrometheusWorkspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "query": "histogram_quantile(0.9, rate(latency_seconds_bucket[5m]))",
+                 *       "start": "2026-03-01T00:00:00Z",
+                 *       "end": "2026-03-01T01:00:00Z"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": {
+                    query?: string;
+                    start?: string;
+                    end?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "status": "success",
+                     *       "data": [
+                     *         {
+                     *           "seriesLabels": {
+                     *             "__name__": "latency_seconds_bucket",
+                     *             "job": "api",
+                     *             "le": "0.5"
+                     *           },
+                     *           "exemplars": [
+                     *             {
+                     *               "labels": {
+                     *                 "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736"
+                     *               },
+                     *               "value": "0.31",
+                     *               "timestamp": 1772323200.25
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PrometheusExemplars"];
+                };
+            };
+            400: components["responses"]["PrometheusError"];
+            401: components["responses"]["PrometheusUnauthorized"];
+            403: components["responses"]["PrometheusError"];
+            413: components["responses"]["PrometheusError"];
+            415: components["responses"]["PrometheusError"];
             422: components["responses"]["PrometheusError"];
             429: components["responses"]["PrometheusRetry"];
             500: components["responses"]["PrometheusError"];

@@ -44,6 +44,11 @@ func backupTables() []backupTable {
 			newest: "version", monthly: true,
 			pageRows: heavy,
 		},
+		{
+			name: clickhouse.TableExemplars, columns: clickhouse.ExemplarsTarget.Columns,
+			key: []string{"series", "ts", "labels"}, newest: "version", monthly: true,
+			pageRows: heavy,
+		},
 		{name: "latest", columns: clickhouse.LatestTarget.Columns, key: []string{"series"}, newest: "rank", pageRows: heavy},
 		{
 			name: "source_activity", columns: clickhouse.ActivityTarget.Columns,

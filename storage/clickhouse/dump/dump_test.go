@@ -52,6 +52,14 @@ func fillEverything(t *testing.T, db *clickhouse.DB) {
 		Series: native.RunsOf(1, 1, 1<<63), TS: []int64{5, 5, 1_795_246_810_123_457}, Values: []float64{1, 2, -1.5e300},
 		Versions: native.RunsOf(1, 2, 1<<63-1),
 	}))
+	exemplars := make([]clickhouse.ExemplarRow, 21_000)
+	for i := range exemplars {
+		exemplars[i] = clickhouse.ExemplarRow{
+			Series: uint64(i / 10_000), TS: 1_795_246_810_000_000 + int64(i%3), Labels: fmt.Sprintf(`{"id":"'\\n\"%d"}`, i/2),
+			Value: float64(i), Version: uint64(i%2) + 1,
+		}
+	}
+	require.NoError(t, db.InsertExemplars(ctx, exemplars))
 	w, s := uuid.New(), uuid.New()
 	require.NoError(t, db.InsertLatest(ctx, clickhouse.LatestOf(
 		clickhouse.LatestRow{Workspace: w, Source: s, Series: 1 << 63, TS: 9, Text: "ä", Version: 3},
@@ -100,7 +108,7 @@ func TestEveryTableOfABackupIsFilledAgainRowForRow(t *testing.T) {
 			)
 		}
 	}
-	require.Len(t, names, 6)
+	require.Len(t, names, 7)
 	for table := range names {
 		statement := "SELECT count(), sum(cityHash64(*)) FROM " + table + " FINAL"
 		want := testenv.QueryClickHouse(t, fromAddress, statement)

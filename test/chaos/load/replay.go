@@ -19,9 +19,10 @@ const replayTimeout = 6 * time.Minute
 // independent of merges, and the condition on the rows. Rows of removed workspaces may be deleted
 // meanwhile.
 var replayedTables = map[string]struct{ fields, where string }{
-	"points": {"series, ts, value, version", inOwnSeries},
-	"states": {"series, ts, value, version", inOwnSeries},
-	"latest": {"workspace, source, series, ts, value, text, version", "has($1, toString(workspace))"},
+	"points":    {"series, ts, value, version", inOwnSeries},
+	"states":    {"series, ts, value, version", inOwnSeries},
+	"exemplars": {"series, ts, labels, value, version", inOwnSeries},
+	"latest":    {"workspace, source, series, ts, value, text, version", "has($1, toString(workspace))"},
 	// The rows of deleted sources are removed some time after their points.
 	"series": {"id, workspace, source, metric, kind", "has($1, toString(workspace)) AND has($2, toString(source))"},
 }
