@@ -38,7 +38,9 @@ func build(t require.TestingT, nodes int, edges []edge) *analysis.Graph {
 		require.NoError(t, b.AddNode(id(n)))
 	}
 	for _, e := range edges {
-		require.NoError(t, b.AddEdge(id(e.source), id(e.target), e.weight))
+		added, err := b.AddEdge(id(e.source), id(e.target), e.weight)
+		require.NoError(t, err)
+		require.True(t, added)
 	}
 	return b.Graph()
 }
@@ -309,7 +311,9 @@ func TestEdgesToOtherNodesAreNotAdded(t *testing.T) {
 	require.NoError(t, b.AddNode(id(1)))
 	require.NoError(t, b.AddNode(id(3)))
 	for _, e := range []edge{{1, 2, 1}, {2, 1, 1}, {0, 4, 1}, {3, 1, 9}} {
-		require.NoError(t, b.AddEdge(id(e.source), id(e.target), e.weight))
+		added, err := b.AddEdge(id(e.source), id(e.target), e.weight)
+		require.NoError(t, err)
+		require.Equal(t, e.weight == 9, added)
 	}
 	g := b.Graph()
 	require.Equal(t, 1, g.Edges())
@@ -322,9 +326,12 @@ func TestAGraphHasLimits(t *testing.T) {
 	require.Error(t, b.AddNode(id(1)), "it is not in order")
 	require.NoError(t, b.AddNode(id(2)))
 	require.EqualError(t, b.AddNode(id(3)), "the graph has more than 2 nodes")
-	require.NoError(t, b.AddEdge(id(1), id(2), 1))
-	require.NoError(t, b.AddEdge(id(1), id(9), 1), "it is not in the graph")
-	require.EqualError(t, b.AddEdge(id(1), id(2), 1), "the graph has more than 1 edges")
+	_, err := b.AddEdge(id(1), id(2), 1)
+	require.NoError(t, err)
+	_, err = b.AddEdge(id(1), id(9), 1)
+	require.NoError(t, err, "it is not in the graph")
+	_, err = b.AddEdge(id(1), id(2), 1)
+	require.EqualError(t, err, "the graph has more than 1 edges")
 }
 
 func TestComputationsAreCancelled(t *testing.T) {

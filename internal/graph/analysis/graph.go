@@ -31,7 +31,9 @@ type LimitError struct {
 }
 
 // Error returns the text of the error.
-func (e *LimitError) Error() string { return fmt.Sprintf("the graph has more than %d %s", e.Limit, e.What) }
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("the graph has more than %d %s", e.Limit, e.What)
+}
 
 // errOrder reports that nodes were not added by ascending id.
 var errOrder = errors.New("the nodes of a graph must be added by ascending id")
@@ -66,7 +68,9 @@ type Builder struct {
 }
 
 // NewBuilder creates a Builder of a graph. If weighted is false, all edges have weight 1.
-func NewBuilder(limits Limits, weighted bool) *Builder { return &Builder{limits: limits, weighted: weighted} }
+func NewBuilder(limits Limits, weighted bool) *Builder {
+	return &Builder{limits: limits, weighted: weighted}
+}
 
 // AddNode adds a node, which must have a higher id than the one before. The error is a LimitError if there are too
 // many.
@@ -83,25 +87,26 @@ func (b *Builder) AddNode(id uuid.UUID) error {
 }
 
 // AddEdge adds an edge, unless an end of it is not among the nodes. All nodes must have been added before. The weight
-// must be finite and not negative. The error is a LimitError if there are too many edges.
-func (b *Builder) AddEdge(source, target uuid.UUID, weight float64) error {
+// must be one that ParseWeight returns. AddEdge reports whether the edge was added. The error is a LimitError if there
+// are too many edges.
+func (b *Builder) AddEdge(source, target uuid.UUID, weight float64) (added bool, err error) {
 	g := &b.graph
 	from, found := g.index(source)
 	if !found {
-		return nil
+		return false, nil
 	}
 	to, found := g.index(target)
 	if !found {
-		return nil
+		return false, nil
 	}
 	if len(g.sources) >= b.limits.Edges {
-		return &LimitError{What: "edges", Limit: b.limits.Edges}
+		return false, &LimitError{What: "edges", Limit: b.limits.Edges}
 	}
 	g.sources, g.targets = append(g.sources, from), append(g.targets, to)
 	if b.weighted {
 		g.weights = append(g.weights, weight)
 	}
-	return nil
+	return true, nil
 }
 
 // Graph returns the graph. The Builder must not be used afterwards.

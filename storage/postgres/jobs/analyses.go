@@ -78,10 +78,10 @@ type AnalysisProgress struct {
 func errNoAnalysis() error { return fault.New(fault.NotFound, "No such analysis") }
 
 // CreateAnalysis queues an analysis and returns it. It uses Workspace, ID, Spec and Origin of job, and removes the
-// oldest finished analyses beyond KeptAnalyses. The error is a Conflict if MaxOpenAnalyses are queued or running. inTx,
-// which may be nil, is called in the transaction.
+// oldest finished analyses beyond KeptAnalyses. The error is a Conflict if MaxOpenAnalyses are queued or running. If key
+// is not nil, the response to the request is stored under it in the same transaction.
 func (db *Store) CreateAnalysis(
-	ctx context.Context, job *Analysis, inTx func(pgx.Tx, *Analysis) error,
+	ctx context.Context, job *Analysis, key *access.IdempotencyClaim, response func(*Analysis) ([]byte, error),
 ) (created Analysis, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
 		// The lock makes the limit exact, and orders this before or after the deletion of the workspace.
@@ -103,15 +103,31 @@ func (db *Store) CreateAnalysis(
 		if err == nil {
 			created, err = pgx.CollectExactlyOneRow(rows, scanAnalysis)
 		}
-		if err != nil || inTx == nil {
+		if err != nil || key == nil {
 			return err
 		}
-		return inTx(tx, &created)
+		return answerKey(ctx, tx, *key, &created, response)
 	})
 	if postgres.Violates(err, "analyses_pkey") {
 		return Analysis{}, fault.New(fault.Conflict, "An analysis with this id exists").With("reason", "already_exists")
 	}
 	return created, postgres.Classify(err)
+}
+
+// answerKey stores the response for an idempotency key. The error is Unavailable if another request holds the key by
+// now.
+func answerKey(
+	ctx context.Context, tx pgx.Tx, key access.IdempotencyClaim, a *Analysis, response func(*Analysis) ([]byte, error),
+) error {
+	encoded, err := response(a)
+	if err != nil {
+		return err
+	}
+	held, err := access.AnswerIdempotencyKey(ctx, tx, key, encoded)
+	if err == nil && !held {
+		return fault.New(fault.Unavailable, "The request took too long").After(postgres.RetryAfter)
+	}
+	return err
 }
 
 // makeRoomForAnalysis removes old analyses of a workspace, and checks that one more may be queued.
@@ -212,7 +228,7 @@ func (db *Store) CancelAnalysis(ctx context.Context, workspace, id uuid.UUID) (A
 // run must stop without changing it.
 var ErrAnalysisTaken = errors.New("the analysis is another run's, or over")
 
-// ClaimAnalysis claims an analysis that no run has for the time of lease, which SaveAnalysis and RenewAnalysis extend.
+// ClaimAnalysis claims an analysis that no run has for the time of lease, which SaveAnalysis extends.
 // It returns false if there is none. A workspace has one run at a time; of several workspaces, the one that had none
 // for the longest time is next. The progress of an earlier run is reset, except for the number of nodes that were
 // written, which is the sum over all runs.
@@ -244,14 +260,13 @@ func (db *Store) ClaimAnalysis(
 // AnalysisClaim identifies a run of an analysis.
 type AnalysisClaim struct{ Workspace, ID, Claim uuid.UUID }
 
-// RenewAnalysis extends a claim to lease from now. It returns ErrAnalysisTaken if the claim is lost.
-func (db *Store) RenewAnalysis(ctx context.Context, c AnalysisClaim, lease time.Duration) error {
-	return db.updateAnalysis(ctx, c, `lease_until = now() + make_interval(secs => $4)`, lease.Seconds())
-}
-
-// SaveAnalysis stores the progress of a run. It returns ErrAnalysisTaken, and stores nothing, if the claim is lost.
-func (db *Store) SaveAnalysis(ctx context.Context, c AnalysisClaim, p *AnalysisProgress) error {
-	return db.updateAnalysis(ctx, c, progressColumns, progressArgs(p)...)
+// SaveAnalysis stores the progress of a run, and extends its claim to lease from now. It returns ErrAnalysisTaken, and
+// stores nothing, if the claim is lost.
+func (db *Store) SaveAnalysis(ctx context.Context, c AnalysisClaim, p *AnalysisProgress, lease time.Duration) error {
+	return db.updateAnalysis(
+		ctx, c, progressColumns+`, lease_until = now() + make_interval(secs => $12)`,
+		append(progressArgs(p), lease.Seconds())...,
+	)
 }
 
 const progressColumns = `updated_at = now(), phase = $4, sequence = $5, nodes = $6, edges = $7, written = $8, unchanged = $9,
