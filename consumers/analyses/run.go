@@ -237,8 +237,9 @@ func (b *reader) count() {
 }
 
 // Begin implements graphread.TopologyVisitor.
-func (b *reader) Begin(sequence int64) error {
-	b.run.update(func(p *jobs.AnalysisProgress) { p.Sequence = &sequence })
+func (b *reader) Begin(whole graphread.Extent) error {
+	b.run.update(func(p *jobs.AnalysisProgress) { p.Sequence = &whole.Sequence })
+	b.builder.Reserve(whole.Nodes, whole.Edges)
 	return nil
 }
 

@@ -34,6 +34,7 @@ func id(n int) (id uuid.UUID) {
 
 func build(t require.TestingT, nodes int, edges []edge) *analysis.Graph {
 	b := analysis.NewBuilder(unlimited, true)
+	b.Reserve(int64(nodes), int64(len(edges)))
 	for n := range nodes {
 		require.NoError(t, b.AddNode(id(n)))
 	}

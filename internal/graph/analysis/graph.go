@@ -72,6 +72,16 @@ func NewBuilder(limits Limits, weighted bool) *Builder {
 	return &Builder{limits: limits, weighted: weighted}
 }
 
+// Reserve reserves memory for up to the number of nodes and edges. Otherwise it grows with them, and is copied.
+func (b *Builder) Reserve(nodes, edges int64) {
+	n, e := int(min(nodes, int64(b.limits.Nodes))), int(min(edges, int64(b.limits.Edges)))
+	b.graph.IDs = slices.Grow(b.graph.IDs, n)
+	b.graph.sources, b.graph.targets = slices.Grow(b.graph.sources, e), slices.Grow(b.graph.targets, e)
+	if b.weighted {
+		b.graph.weights = slices.Grow(b.graph.weights, e)
+	}
+}
+
 // AddNode adds a node, which must have a higher id than the one before. The error is a LimitError if there are too
 // many.
 func (b *Builder) AddNode(id uuid.UUID) error {

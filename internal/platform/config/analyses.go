@@ -7,7 +7,7 @@ import (
 
 // Analyses holds the limits of analyses of graphs, which role rules runs, one at a time in a process.
 type Analyses struct {
-	MaxNodes int           `help:"Maximum number of nodes that an analysis of a graph reads. An analysis needs about 60 bytes of memory for each." default:"1000000" env:"LIVEGRAPH_ANALYSES_MAX_NODES"`
+	MaxNodes int           `help:"Maximum number of nodes that an analysis of a graph reads. An analysis needs about 100 bytes of memory for each." default:"1000000" env:"LIVEGRAPH_ANALYSES_MAX_NODES"`
 	MaxEdges int           `help:"Maximum number of edges that an analysis of a graph reads. An analysis needs about 50 bytes of memory for each." default:"10000000" env:"LIVEGRAPH_ANALYSES_MAX_EDGES"`
 	Timeout  time.Duration `help:"Maximum duration of an analysis of a graph, including the writing of its results." default:"30m" env:"LIVEGRAPH_ANALYSES_TIMEOUT"`
 }

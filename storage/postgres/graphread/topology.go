@@ -35,10 +35,10 @@ type TopologyEdge struct {
 	Weight         string // JSON text of the property that was read if it is a number, otherwise empty
 }
 
-// TopologyVisitor receives a graph: first the sequence of its newest change, then the nodes by ascending id, then the
-// edges by ascending id. An error that it returns ends the reading.
+// TopologyVisitor receives a graph: first the extent of the whole graph, then the selected nodes by ascending id, then
+// the selected edges by ascending id. An error that it returns ends the reading.
 type TopologyVisitor interface {
-	Begin(sequence int64) error
+	Begin(whole Extent) error
 	Node(n *TopologyNode) error
 	Edge(e *TopologyEdge) error
 }
@@ -59,7 +59,7 @@ func (db *Store) ReadTopology(ctx context.Context, workspace uuid.UUID, q *Topol
 	if err != nil {
 		return err
 	}
-	if err := visitor.Begin(extent.Sequence); err != nil {
+	if err := visitor.Begin(extent); err != nil {
 		return err
 	}
 	r := &topologyReader{tx: tx, workspace: workspace, query: q}

@@ -22,6 +22,8 @@ type GraphCmd struct {
 	Node      GraphNodeCmd      `cmd:"" help:"Show a node with its edges."`
 	Neighbors GraphNeighborsCmd `cmd:"" help:"List the neighbors of a node."`
 	Path      GraphPathCmd      `cmd:"" help:"List the shortest or cheapest paths between two nodes."`
+	Analyze   GraphAnalyzeCmd   `cmd:"" help:"Compute degrees, PageRank, components or communities of all nodes."`
+	Analyses  GraphAnalysesCmd  `cmd:"" help:"List the analyses of the graph, newest first."`
 	History   GraphHistoryCmd   `cmd:"" help:"List the changes of a node, or of the whole graph, newest first."`
 	Undo      GraphUndoCmd      `cmd:"" help:"Undo a command, by default the workspace's last."`
 	Redo      GraphRedoCmd      `cmd:"" help:"Redo a command that was undone, by default the last."`

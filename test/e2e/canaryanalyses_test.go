@@ -1,0 +1,26 @@
+package e2e
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const opAnalyses = "POST /api/analyses"
+
+// writeAnalysisCanaries analyzes a part of the graph and waits for the result, which names nodes. The property is written
+// to no node: there is none with an edge of the type.
+func (w *tenants) writeAnalysisCanaries() {
+	w.t.Helper()
+	c := func(field string) string { return w.canary("analysis's " + field) }
+	w.values["analysis"] = w.id(w.writeJSON(opAnalyses, "/api/analyses", object{
+		"algorithm": "components", "relationTypes": []any{c("relation type")}, "entityTypes": []any{"process"},
+		"property": c("property"),
+	}, http.StatusAccepted), "id")
+	path := "/api/analyses/" + w.values["analysis"]
+	require.Eventually(w.t, func() bool {
+		answer := w.send(w.firstKey.Key, w.firstKey.workspace, call{op: "GET /api/analyses/{id}", path: path})
+		return containsState(answer.body, "done")
+	}, time.Minute, 50*time.Millisecond)
+}
