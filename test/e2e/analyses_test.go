@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,11 +14,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 )
-
-// containsState reports whether the body of an answer has an analysis in a state.
-func containsState(body []byte, state string) bool {
-	return bytes.Contains(body, []byte(`"state":"`+state+`"`))
-}
 
 // testAnalyses analyzes a graph by the command line.
 func testAnalyses(t *testing.T, s *server) {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,6 @@ func (w *tenants) writeAnalysisCanaries() {
 	path := "/api/analyses/" + w.values["analysis"]
 	require.Eventually(w.t, func() bool {
 		answer := w.send(w.firstKey.Key, w.firstKey.workspace, call{op: "GET /api/analyses/{id}", path: path})
-		return containsState(answer.body, "done")
+		return strings.Contains(answer.body, `"state":"done"`)
 	}, time.Minute, 50*time.Millisecond)
 }
