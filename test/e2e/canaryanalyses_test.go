@@ -16,8 +16,8 @@ func (w *tenants) writeAnalysisCanaries() {
 	w.t.Helper()
 	c := func(field string) string { return w.canary("analysis's " + field) }
 	w.values["analysis"] = w.id(w.writeJSON(opAnalyses, "/api/analyses", object{
-		"algorithm": "components", "relationTypes": []any{c("relation type")}, "entityTypes": []any{"process"},
-		"property": c("property"),
+		"algorithm": "communities", "relationTypes": []any{c("relation type")}, "entityTypes": []any{"process"},
+		"property": c("property"), "weight": c("weight"),
 	}, http.StatusAccepted), "id")
 	path := "/api/analyses/" + w.values["analysis"]
 	require.Eventually(w.t, func() bool {

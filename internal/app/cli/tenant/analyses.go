@@ -81,7 +81,7 @@ func (c *GraphAnalysesCmd) Run(ctx context.Context, out *output.Writer) error {
 // GraphAnalyzeCmd analyzes a graph.
 type GraphAnalyzeCmd struct {
 	tenant
-	Algorithm    string   `arg:"" help:"degree, pagerank, components or communities."`
+	Algorithm    string   `arg:"" enum:"degree,pagerank,components,communities" help:"What is computed: ${enum}."`
 	EntityType   []string `help:"Only nodes of this type, and edges between them; repeat it for several: ${entityTypes}." placeholder:"TYPE"`
 	RelationType []string `help:"Only edges of this type; repeat it for several." sep:"none" placeholder:"TYPE"`
 	Weight       string   `help:"Property of edges that is their weight." placeholder:"KEY"`
