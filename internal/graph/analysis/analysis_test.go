@@ -238,6 +238,15 @@ func TestCommunitiesAreNearlyTheBest(t *testing.T) {
 	})
 }
 
+// TestANodeMayLeaveItsCommunity has a graph in which node 0 first joins node 4, and is better alone after node 1 followed.
+func TestANodeMayLeaveItsCommunity(t *testing.T) {
+	g := build(t, 5, []edge{{0, 0, 1}, {0, 4, 1}, {1, 1, 1}, {1, 4, 2.875}})
+	found, err := analysis.Communities(t.Context(), g)
+	require.NoError(t, err)
+	require.Equal(t, []int32{1, 0, 2, 3, 0}, found.Of)
+	require.InDelta(t, 0.21005, analysis.Modularity(g, found), 1e-5)
+}
+
 // requireConnected requires that the nodes of each group are connected by edges inside of it.
 func requireConnected(t require.TestingT, groups analysis.Groups, edges []edge) {
 	var inside []edge

@@ -14,8 +14,7 @@ const (
 // level is a graph of Louvain's method: each node is a group of nodes of the level below.
 type level struct {
 	adjacency
-	inner     []float64 // twice the weight of the edges inside of each node
-	strengths []float64 // of each node: the weights of its edges and its inner weight
+	strengths []float64 // of each node: the weights of its edges, twice those of edges inside of it
 	total     float64   // of all strengths
 
 	community []int32   // of each node, a number of a node
@@ -27,12 +26,7 @@ type level struct {
 }
 
 func newLevel(g *Graph) *level {
-	l := &level{adjacency: *g.adjacency(Both), inner: make([]float64, g.Nodes()), strengths: Degrees(g, Both)}
-	for i, source := range g.sources {
-		if source == g.targets[i] {
-			l.inner[source] += 2 * g.weight(i)
-		}
-	}
+	l := &level{adjacency: *g.adjacency(Both), strengths: Degrees(g, Both)}
 	l.begin()
 	return l
 }
@@ -148,17 +142,16 @@ func (l *level) aggregate(check *ticker, of []int32) (*level, error) {
 		of[i] = groups.Of[node]
 	}
 	n := len(groups.Sizes)
-	up := &level{inner: make([]float64, n), strengths: make([]float64, n)}
+	up := &level{strengths: make([]float64, n)}
 	up.offsets = make([]int32, 1, n+1)
 	up.weights = []float64{}
 	for group, members := range membersOf(groups) {
 		for _, node := range members {
-			up.inner[group] += l.inner[node]
 			up.strengths[group] += l.strengths[node]
 			first, end := l.row(int(node))
 			for i := first; i < end; i++ {
-				if neighbor := l.neighbors[i]; neighbor != node {
-					l.add(groups.Of[neighbor], l.weight(i))
+				if other := groups.Of[l.neighbors[i]]; other != int32(group) {
+					l.add(other, l.weight(i))
 				}
 			}
 			if err := check.tick(int(end-first) + 1); err != nil {
@@ -166,10 +159,6 @@ func (l *level) aggregate(check *ticker, of []int32) (*level, error) {
 			}
 		}
 		for _, other := range l.touched {
-			if other == int32(group) {
-				up.inner[group] += l.around[other] // both ends of an edge were added
-				continue
-			}
 			up.neighbors, up.weights = append(up.neighbors, other), append(up.weights, l.around[other])
 		}
 		l.clear()
