@@ -370,7 +370,8 @@ func TestAnalysesHaveLimits(t *testing.T) {
 		failure(func(c *analyses.Config) { c.Graph.Nodes = 3 }))
 	require.Equal(t, "The graph has more than 2 edges to read. Select fewer with relationTypes or entityTypes.",
 		failure(func(c *analyses.Config) { c.Graph.Edges = 2 }))
-	require.Contains(t, failure(func(c *analyses.Config) { c.Timeout = 300 * time.Millisecond }), "It took longer than 300ms.")
+	require.Contains(t, failure(func(c *analyses.Config) { c.Timeout = 300 * time.Millisecond }),
+		"It took longer than 300ms.")
 
 	id := f.queue(workspace, degree("degree"))
 	_, err := f.db.Pool().Exec(t.Context(), `UPDATE analyses SET runs = 3 WHERE id = $1`, id)

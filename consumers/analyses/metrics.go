@@ -30,8 +30,8 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	m := &metrics{
 		runs: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_analyses_runs_total",
-			Help: "Total number of runs of analyses of graphs by outcome: done, failed, stopped (the analysis was cancelled, or " +
-				"another process continues it), interrupted (the process ended or a store was unavailable; another run follows).",
+			Help: "Total number of runs of analyses of graphs by outcome: done, failed, stopped (the analysis was cancelled, " +
+				"or another process continues it), interrupted (the process ended or a store was unavailable; another run follows).",
 		}, []string{"outcome"}),
 		seconds: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "livegraph_analyses_run_seconds",
@@ -44,7 +44,8 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		}),
 		open: factory.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "livegraph_analyses_open",
-			Help: "Number of analyses of all workspaces by state (queued, running), as a process without an analysis saw it last.",
+			Help: "Number of analyses of all workspaces by state (queued, running), as a process without an analysis saw it " +
+				"last.",
 		}, []string{"state"}),
 	}
 	for _, outcome := range []string{outcomeDone, outcomeFailed, outcomeStopped, outcomeInterrupted} {

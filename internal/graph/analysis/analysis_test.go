@@ -238,7 +238,8 @@ func TestCommunitiesAreNearlyTheBest(t *testing.T) {
 	})
 }
 
-// TestANodeMayLeaveItsCommunity has a graph in which node 0 first joins node 4, and is better alone after node 1 followed.
+// TestANodeMayLeaveItsCommunity has a graph in which node 0 first joins node 4, and is better
+// alone after node 1 followed.
 func TestANodeMayLeaveItsCommunity(t *testing.T) {
 	g := build(t, 5, []edge{{0, 0, 1}, {0, 4, 1}, {1, 1, 1}, {1, 4, 2.875}})
 	found, err := analysis.Communities(t.Context(), g)

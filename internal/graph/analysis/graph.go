@@ -92,7 +92,7 @@ func (b *Builder) AddNode(id uuid.UUID) error {
 	if len(ids) > 0 && bytes.Compare(ids[len(ids)-1][:], id[:]) >= 0 {
 		return errOrder
 	}
-	b.graph.IDs = append(ids, id)
+	b.graph.IDs = append(b.graph.IDs, id)
 	return nil
 }
 
@@ -214,8 +214,12 @@ const checkInterval = 1 << 16
 
 // ticker checks a context now and then.
 type ticker struct {
-	ctx   context.Context
-	steps int
+	problem func() error // returns the error of the context if it is done
+	steps   int
+}
+
+func newTicker(ctx context.Context) *ticker {
+	return &ticker{problem: func() error { return context.Cause(ctx) }}
 }
 
 // tick counts steps, and returns the error of the context if it is done.
@@ -224,7 +228,7 @@ func (t *ticker) tick(steps int) error {
 		return nil
 	}
 	t.steps = 0
-	return context.Cause(t.ctx)
+	return t.problem()
 }
 
 // The range of weights: sums and quotients of weights in it are finite.

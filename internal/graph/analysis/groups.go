@@ -127,7 +127,7 @@ func Communities(ctx context.Context, g *Graph) (Groups, error) {
 	for i := range of {
 		of[i] = int32(i)
 	}
-	check := &ticker{ctx: ctx}
+	check := newTicker(ctx)
 	for range maxLevels {
 		moved, err := l.move(check)
 		if err != nil {

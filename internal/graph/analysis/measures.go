@@ -45,8 +45,8 @@ func PageRank(ctx context.Context, g *Graph, direction Direction, damping float6
 	for i := range r.Ranks {
 		r.Ranks[i] = 1 / float64(n)
 	}
-	for check := (ticker{ctx: ctx}); r.Iterations < MaxIterations; {
-		change, err := step(&check, from, strengths, r.Ranks, shares, next, damping)
+	for check := newTicker(ctx); r.Iterations < MaxIterations; {
+		change, err := step(check, from, strengths, r.Ranks, shares, next, damping)
 		if err != nil {
 			return Ranking{}, err
 		}

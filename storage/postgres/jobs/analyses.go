@@ -78,8 +78,8 @@ type AnalysisProgress struct {
 func errNoAnalysis() error { return fault.New(fault.NotFound, "No such analysis") }
 
 // CreateAnalysis queues an analysis and returns it. It uses Workspace, ID, Spec and Origin of job, and removes the
-// oldest finished analyses beyond KeptAnalyses. The error is a Conflict if MaxOpenAnalyses are queued or running. If key
-// is not nil, the response to the request is stored under it in the same transaction.
+// oldest finished analyses beyond KeptAnalyses. The error is a Conflict if MaxOpenAnalyses are queued or running. If
+// key is not nil, the response to the request is stored under it in the same transaction.
 func (db *Store) CreateAnalysis(
 	ctx context.Context, job *Analysis, key *access.IdempotencyClaim, response func(*Analysis) ([]byte, error),
 ) (created Analysis, err error) {
@@ -152,8 +152,8 @@ func makeRoomForAnalysis(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) er
 	return nil
 }
 
-const analysisColumns = `workspace_id, id, state, spec, actor_id, scopes, request_id, runs, phase, sequence, nodes, edges,
-	written, unchanged, skipped, result, error, created_at, started_at, finished_at, updated_at`
+const analysisColumns = `workspace_id, id, state, spec, actor_id, scopes, request_id, runs, phase, sequence, nodes,
+	edges, written, unchanged, skipped, result, error, created_at, started_at, finished_at, updated_at`
 
 func scanAnalysis(row pgx.CollectableRow) (a Analysis, err error) {
 	err = row.Scan(
@@ -269,8 +269,8 @@ func (db *Store) SaveAnalysis(ctx context.Context, c AnalysisClaim, p *AnalysisP
 	)
 }
 
-const progressColumns = `updated_at = now(), phase = $4, sequence = $5, nodes = $6, edges = $7, written = $8, unchanged = $9,
-	skipped = $10, result = $11`
+const progressColumns = `updated_at = now(), phase = $4, sequence = $5, nodes = $6, edges = $7, written = $8,
+	unchanged = $9, skipped = $10, result = $11`
 
 func progressArgs(p *AnalysisProgress) []any {
 	return []any{p.Phase, p.Sequence, p.Nodes, p.Edges, p.Written, p.Unchanged, p.Skipped, p.Result}
