@@ -308,6 +308,7 @@ func (w *tenants) bodies() map[string][]call {
 		"POST /api/webhooks":               jsonCalls(object{"name": "own", "url": "https://x.invalid", "events": []any{}}),
 		"PATCH /api/webhooks/{id}":         jsonCalls(object{"enabled": false}, object{"name": "taken over", "labels": nil}),
 		opAnalyses:                         jsonCalls(object{"algorithm": "degree"}),
+		"POST /api/analyses/{id}/cancel":   jsonCalls(object{}),
 		"POST /mcp":                        w.mcpCalls(),
 		"POST /v1/metrics":                 {{contentType: asJSON, body: otlpGauge("own-otlp", "level", "k", "v", "d", "u")}},
 		"POST /api/v2/write":               {line, inFirstWorkspace("bucket")},
