@@ -4,8 +4,8 @@
 // A [Runner] claims a job with a lease, reads the graph in one snapshot, computes the values (see
 // internal/graph/analysis), and writes those that differ as commands to topic graph.commands. Each of these commands
 // requires the version that the node had in the snapshot. So a node that was changed or deleted since is left alone,
-// and the commands of a run that died, or that continues after it lost its claim, have no effect on nodes that a later run
-// has written. A run that follows another begins with a new snapshot.
+// and the commands of a run that died, or that continues after it lost its claim, have no effect on nodes that a later
+// run has written. A run that follows another begins with a new snapshot.
 package analyses
 
 import (

@@ -257,7 +257,8 @@ func manyProperties() []byte {
 }
 
 // TestARunThatDiedIsFollowedByAnother stops a run in the middle of writing, as a process that is killed: it neither
-// releases its claim nor writes on. Its last batch is written to the log only after another run has written its results.
+// releases its claim nor writes on. Its last batch is written to the log only after another run has written its
+// results.
 func TestARunThatDiedIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

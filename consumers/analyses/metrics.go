@@ -31,7 +31,8 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		runs: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_analyses_runs_total",
 			Help: "Total number of runs of analyses of graphs by outcome: done, failed, stopped (the analysis was cancelled, " +
-				"or another process continues it), interrupted (the process ended or a store was unavailable; another run follows).",
+				"or another process continues it), interrupted (the process ended or a store was unavailable; another run " +
+				"follows).",
 		}, []string{"outcome"}),
 		seconds: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "livegraph_analyses_run_seconds",

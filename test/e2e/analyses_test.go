@@ -42,8 +42,8 @@ func testAnalyses(t *testing.T, s *server) {
 	require.Contains(t, output, "pagerank")
 }
 
-// TestAnAnalysisContinuesAfterACrash kills the server while an analysis writes its results. The analysis continues after
-// the restart, and each node is written once.
+// TestAnAnalysisContinuesAfterACrash kills the server while an analysis writes its results. The analysis continues
+// after the restart, and each node is written once.
 func TestAnAnalysisContinuesAfterACrash(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

@@ -10,8 +10,8 @@ import (
 
 const opAnalyses = "POST /api/analyses"
 
-// writeAnalysisCanaries analyzes a part of the graph and waits for the result, which names nodes. The property is written
-// to no node: there is none with an edge of the type.
+// writeAnalysisCanaries analyzes a part of the graph and waits for the result, which names nodes. The property is
+// written to nodes of type process.
 func (w *tenants) writeAnalysisCanaries() {
 	w.t.Helper()
 	c := func(field string) string { return w.canary("analysis's " + field) }

@@ -45,7 +45,9 @@ type TopologyVisitor interface {
 
 // ReadTopology passes a snapshot of a part of a workspace's graph to visitor. Concurrent writes do not change the
 // snapshot. The error is NotFound if there is no such workspace.
-func (db *Store) ReadTopology(ctx context.Context, workspace uuid.UUID, q *TopologyQuery, visitor TopologyVisitor) error {
+func (db *Store) ReadTopology(
+	ctx context.Context, workspace uuid.UUID, q *TopologyQuery, visitor TopologyVisitor,
+) error {
 	tx, err := db.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return postgres.Classify(fmt.Errorf("beginning to read a graph: %w", err))

@@ -42,7 +42,8 @@ func TestATopologyIsThatOfOneMoment(t *testing.T) {
 		INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, properties, created_at, updated_at, version,
 			changed_by, created_by, deleted, newest)
 		SELECT $1, lpad(to_hex(i), 32, '0')::uuid, lpad(to_hex(i), 32, '0')::uuid, lpad(to_hex(i + 2), 32, '0')::uuid,
-			(ARRAY['feeds', 'owns'])[1 + i % 2], CASE i % 3 WHEN 0 THEN '{"w": 0.5}' WHEN 1 THEN '{"w": "1"}' ELSE '{}' END::jsonb,
+			(ARRAY['feeds', 'owns'])[1 + i % 2],
+			CASE i % 3 WHEN 0 THEN '{"w": 0.5}' WHEN 1 THEN '{"w": "1"}' ELSE '{}' END::jsonb,
 			now(), now(), 1, 1, 1, i % 4 = 0, 1 FROM generate_series(0, 44999) i`, ws))
 	require.NoError(t, db.Exec(t.Context(), `INSERT INTO graph_heads (workspace_id, sequence) VALUES ($1, 42)`, ws))
 	v := &topology{onBegin: func() error { // concurrent writes
