@@ -35,6 +35,8 @@ type Client struct {
 	Rules *Rules
 	// Alerts are the active alerts of the rules.
 	Alerts *Alerts
+	// Analyses compute measures of the whole graph.
+	Analyses *Analyses
 	// Webhooks are addresses to which events are sent.
 	Webhooks *Webhooks
 
@@ -104,7 +106,8 @@ func withTransport(t *transport) *Client {
 	return &Client{
 		Sources: &Sources{t}, Points: &Points{t}, Nodes: &Nodes{t, commands}, Edges: &Edges{t, commands},
 		Commands: commands, Changes: &Changes{t}, Documents: &Documents{t}, Search: &Search{t},
-		Prometheus: &Prometheus{t}, Rules: &Rules{t}, Alerts: &Alerts{t}, Webhooks: &Webhooks{t}, t: t,
+		Prometheus: &Prometheus{t}, Rules: &Rules{t}, Alerts: &Alerts{t}, Webhooks: &Webhooks{t},
+		Analyses: &Analyses{t}, t: t,
 	}
 }
 

@@ -2,8 +2,8 @@
 //
 // A [Client] works on one workspace with one API key, and is safe for concurrent use. Its
 // fields group the methods: Sources and Points, Nodes, Edges, Commands and Changes of the
-// graph, Documents and Search, Prometheus, and Rules, Alerts and Webhooks. Each method
-// accepts a context first, which bounds all of its attempts.
+// graph, Analyses, Documents and Search, Prometheus, and Rules, Alerts and Webhooks. Each
+// method accepts a context first, which bounds all of its attempts.
 //
 // # Retries
 //

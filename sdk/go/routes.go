@@ -23,6 +23,11 @@ var (
 	executeBatch   = operation{http.MethodPost, "/api/commands/batch"}
 	getCommand     = operation{http.MethodGet, "/api/commands/{id}"}
 
+	listAnalyses   = operation{http.MethodGet, "/api/analyses"}
+	createAnalysis = operation{http.MethodPost, "/api/analyses"}
+	getAnalysis    = operation{http.MethodGet, "/api/analyses/{id}"}
+	cancelAnalysis = operation{http.MethodPost, "/api/analyses/{id}/cancel"}
+
 	listDocuments  = operation{http.MethodGet, "/api/documents"}
 	putDocuments   = operation{http.MethodPost, "/api/documents"}
 	getDocument    = operation{http.MethodGet, "/api/documents/{id}"}

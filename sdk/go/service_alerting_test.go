@@ -53,6 +53,30 @@ groups:
 	eventually(t, func() bool { return len(firing()) == 0 }, "the alert is not resolved")
 }
 
+func TestServiceAnalyses(t *testing.T) {
+	client, ctx := service(t), t.Context()
+	node, err := client.Nodes.Create(ctx, livegraph.NewNode{Name: "analyzed", EntityType: livegraph.EntityTypeConcept})
+	noError(t, err)
+	_, err = client.Analyses.Create(ctx, livegraph.NewAnalysis{Algorithm: "none"})
+	check(t, errors.Is(err, livegraph.ErrInvalid), "%v", err)
+	queued, err := client.Analyses.Create(ctx, livegraph.NewAnalysis{
+		Algorithm: livegraph.AnalysisAlgorithmDegree, EntityTypes: []livegraph.EntityType{livegraph.EntityTypeConcept},
+		RelationTypes: []string{"relation of no edge"}, Property: "analyzed",
+	})
+	noError(t, err)
+	done, err := client.Analyses.Wait(ctx, queued.ID)
+	noError(t, err)
+	check(t, done.State == livegraph.AnalysisStateDone && done.Nodes >= 1 && len(done.Result.Top) > 0, "%+v", done)
+	read, err := client.Nodes.Get(ctx, node.ID)
+	noError(t, err)
+	equal(t, any(0.0), read.Properties["analyzed"])
+	_, err = client.Analyses.Cancel(ctx, queued.ID)
+	check(t, errors.Is(err, livegraph.ErrConflict), "%v", err)
+	all, err := livegraph.Collect(client.Analyses.All(ctx))
+	noError(t, err)
+	check(t, slices.ContainsFunc(all, func(a livegraph.Analysis) bool { return a.ID == queued.ID }), "%+v", all)
+}
+
 func TestServiceWebhooks(t *testing.T) {
 	client, ctx := service(t), t.Context()
 	type delivery struct {

@@ -12,6 +12,30 @@ const (
 	AlertStatePending AlertState = "pending"
 )
 
+// Defines values for AnalysisAlgorithm.
+const (
+	AnalysisAlgorithmCommunities AnalysisAlgorithm = "communities"
+	AnalysisAlgorithmComponents  AnalysisAlgorithm = "components"
+	AnalysisAlgorithmDegree      AnalysisAlgorithm = "degree"
+	AnalysisAlgorithmPagerank    AnalysisAlgorithm = "pagerank"
+)
+
+// Defines values for AnalysisDirection.
+const (
+	AnalysisDirectionBoth AnalysisDirection = "both"
+	AnalysisDirectionIn   AnalysisDirection = "in"
+	AnalysisDirectionOut  AnalysisDirection = "out"
+)
+
+// Defines values for AnalysisState.
+const (
+	AnalysisStateCancelled AnalysisState = "cancelled"
+	AnalysisStateDone      AnalysisState = "done"
+	AnalysisStateFailed    AnalysisState = "failed"
+	AnalysisStateQueued    AnalysisState = "queued"
+	AnalysisStateRunning   AnalysisState = "running"
+)
+
 // Defines values for AnswerMode.
 const (
 	AnswerModeExtract  AnswerMode = "extract"
@@ -169,6 +193,99 @@ type Alert struct {
 
 // AlertState is the state of an alert.
 type AlertState string
+
+// Analysis is an analysis of the graph.
+type Analysis struct {
+	ID            string            `json:"id"`
+	Algorithm     AnalysisAlgorithm `json:"algorithm"`
+	EntityTypes   []EntityType      `json:"entityTypes"`
+	RelationTypes []string          `json:"relationTypes"`
+	Weight        string            `json:"weight"`
+
+	// `out`, `in` or `both`. null: the algorithm has none.
+	Direction string `json:"direction"`
+
+	// null: the algorithm has none.
+	Damping  *float64      `json:"damping"`
+	Property string        `json:"property"`
+	State    AnalysisState `json:"state"`
+
+	// What the current run does, or the last one did: `reading`, `computing` or `writing`. null: none has begun.
+	Phase string `json:"phase"`
+
+	// The sequence of the graph that was read.
+	Sequence *int64 `json:"sequence"`
+
+	// Number of nodes that were read.
+	Nodes int64 `json:"nodes"`
+
+	// Number of edges that were read.
+	Edges int64 `json:"edges"`
+
+	// Number of nodes to which a value was written.
+	Written int64 `json:"written"`
+
+	// Number of nodes that had the value already.
+	Unchanged int64 `json:"unchanged"`
+
+	// Number of nodes that were changed or deleted after they were read, or that have no space for the property.
+	Skipped int64 `json:"skipped"`
+
+	// Why the analysis failed.
+	Error      string          `json:"error"`
+	CreatedAt  time.Time       `json:"createdAt"`
+	StartedAt  time.Time       `json:"startedAt"`
+	FinishedAt time.Time       `json:"finishedAt"`
+	Result     *AnalysisResult `json:"result,omitempty"`
+}
+
+// AnalysisAlgorithm is the algorithm of an analysis.
+type AnalysisAlgorithm string
+
+// AnalysisDirection is the edges of a node that an analysis uses.
+type AnalysisDirection string
+
+// AnalysisResult has the summary of an analysis. It is absent in lists, and until it is computed.
+type AnalysisResult struct {
+	// The nodes with the highest degrees or ranks.
+	Top []AnalyzedNode `json:"top"`
+
+	// The largest components or communities.
+	Groups []AnalyzedGroup `json:"groups"`
+
+	// Number of all components or communities.
+	GroupCount *int `json:"groupCount"`
+
+	// Number of iterations of PageRank, at most 1,000.
+	Iterations *int `json:"iterations"`
+
+	// Whether the errors of all ranks sum to at most 1e-10.
+	Converged bool `json:"converged"`
+
+	// Modularity of the communities.
+	Modularity *float64 `json:"modularity"`
+}
+
+// AnalysisState is the state of an analysis.
+type AnalysisState string
+
+// AnalyzedGroup is a component or a community.
+type AnalyzedGroup struct {
+	// Its number, the value of its nodes.
+	Group int `json:"group"`
+
+	// Number of its nodes.
+	Size int `json:"size"`
+
+	// The node with the lowest id.
+	NodeID string `json:"nodeId"`
+}
+
+// AnalyzedNode is a node with its degree or rank.
+type AnalyzedNode struct {
+	NodeID string  `json:"nodeId"`
+	Value  float64 `json:"value"`
+}
 
 // Answer has the sentences that answer a question, with their sources.
 type Answer struct {
@@ -792,6 +909,28 @@ type Neighbor struct {
 	// Number of edges of the shortest path to the node.
 	Depth int    `json:"depth"`
 	Edges []Edge `json:"edges"`
+}
+
+// NewAnalysis is an analysis of the graph to create.
+type NewAnalysis struct {
+	Algorithm AnalysisAlgorithm `json:"algorithm"`
+
+	// Analyze nodes of these types and the edges between them. Empty: of all types.
+	EntityTypes []EntityType `json:"entityTypes,omitempty"`
+
+	// Analyze edges of these types. Empty: of all types.
+	RelationTypes []string `json:"relationTypes,omitempty"`
+
+	// The top-level property of edges that is their weight, not for `components`. Edges where it is not a number from 0
+	// to 1e100 are ignored. Without it, each edge has weight 1.
+	Weight    string            `json:"weight,omitempty"`
+	Direction AnalysisDirection `json:"direction,omitempty"`
+
+	// The probability with which the surfer follows an edge. Only for `pagerank`.
+	Damping *float64 `json:"damping,omitempty"`
+
+	// The top-level property of nodes to which the values are written. Without it, nothing is written.
+	Property string `json:"property,omitempty"`
 }
 
 // NewDocument is a document with either `text` or `data`.

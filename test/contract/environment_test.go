@@ -39,7 +39,7 @@ func startEnvironment(t *testing.T) *environment {
 	}
 	s := contract.Start(
 		t, points.Group, commands.Group, contract.GraphReads, search, (&contract.Audit{}).Group, contract.MCP,
-		contract.Webhooks, testRoutes,
+		contract.Webhooks, contract.Analyses, testRoutes,
 	)
 	w := &environment{writer: &writer{Server: s, Commands: commands}, live: &live{Server: s, LiveData: points}}
 	var err error

@@ -13,7 +13,7 @@ func groups() []contract.Group {
 	return []contract.Group{
 		(&contract.LiveData{}).Group, (&contract.Commands{}).Group, contract.GraphReads,
 		(&contract.Search{WithoutIndexes: true}).Group, (&contract.Audit{}).Group,
-		contract.MCP, contract.Webhooks,
+		contract.MCP, contract.Webhooks, contract.Analyses,
 	}
 }
 

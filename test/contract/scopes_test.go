@@ -116,6 +116,10 @@ func scopesOfRoutes() map[string]needs {
 		"POST /api/documents":                        writeBoth,
 		"DELETE /api/documents/{id}":                 writeBoth,
 
+		"GET /api/analyses":                                         both,
+		"POST /api/analyses":                                        both, // and write:nodes to write the results
+		"GET /api/analyses/{id}":                                    both,
+		"POST /api/analyses/{id}/cancel":                            both, // and write:nodes to write the results
 		"GET /api/webhooks":                                         admin,
 		"POST /api/webhooks":                                        admin,
 		"GET /api/webhooks/{id}":                                    admin,

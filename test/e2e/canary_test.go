@@ -313,6 +313,7 @@ func (w *tenants) requireVisibleToOwner(calls []call) {
 		"GET /api/documents", "GET /api/documents/{id}",
 		"GET /api/rules/{name}", "GET /api/alertmanagers",
 		"GET /api/webhooks", "GET /api/webhooks/{id}", "GET /api/webhooks/{id}/deliveries",
+		"GET /api/analyses", "GET /api/analyses/{id}",
 		"GET /prometheus/api/v1/query", "POST /prometheus/api/v1/query", "GET /prometheus/api/v1/query_range",
 		"POST /prometheus/api/v1/query_range", "GET /prometheus/api/v1/series", "POST /prometheus/api/v1/series",
 		"GET /prometheus/api/v1/labels", "POST /prometheus/api/v1/labels", "GET /prometheus/api/v1/label/{name}/values",
@@ -333,6 +334,7 @@ func (w *tenants) lists(as createdKey) string {
 	var all strings.Builder
 	for _, path := range []string{
 		"queries/nodes", "queries/edges", "queries/history", "live-data/sources", "live-data/series", "rules", "webhooks",
+		"analyses",
 	} {
 		answer := w.send(as.Key, as.workspace, call{op: "GET /api/" + path, path: "/api/" + path + "?limit=100"})
 		require.Equal(w.t, http.StatusOK, answer.status, "%s", answer.body)

@@ -87,7 +87,7 @@ func (w *tenants) knownValues(kinds ...string) (ids []string) {
 func (w *tenants) firstTenantIDs() []string {
 	return w.knownValues(
 		"node", "edge", "source", "command", "batch", "gone", "goneSource", "key", "actor", "workspace", "document",
-		"webhook", "delivery",
+		"webhook", "delivery", "analysis",
 	)
 }
 
@@ -312,6 +312,8 @@ func (w *tenants) bodies() map[string][]call {
 		opAlertmanagers:                    jsonCalls(object{"urls": []any{"https://192.0.2.1"}}),
 		"POST /api/webhooks":               jsonCalls(object{"name": "own", "url": "https://x.invalid", "events": []any{}}),
 		"PATCH /api/webhooks/{id}":         jsonCalls(object{"enabled": false}, object{"name": "taken over", "labels": nil}),
+		opAnalyses:                         jsonCalls(object{"algorithm": "degree"}),
+		"POST /api/analyses/{id}/cancel":   jsonCalls(object{}),
 		"POST /mcp":                        w.mcpCalls(),
 		"POST /v1/metrics":                 {{contentType: asJSON, body: otlpGauge("own-otlp", "level", "k", "v", "d", "u")}},
 		"POST /api/v2/write":               {line, inFirstWorkspace("bucket")},

@@ -41,6 +41,7 @@ func (w *tenants) writeCanaries() {
 	w.writeDocumentCanaries()
 	w.writeRuleCanaries()
 	w.writeWebhookCanaries()
+	w.writeAnalysisCanaries()
 	w.writePromCanaries()
 	w.writeWithSharedKey()
 	c := w.canary

@@ -24,6 +24,7 @@ func TestOnOneServer(t *testing.T) {
 		"metrics of OpenTelemetry are sent by gRPC":      testMetricsOverGRPC(otlpAddress),
 		"a directory is imported by command line":        testDocumentsByCommandLine,
 		"webhooks by command line":                       testWebhooks,
+		"analyses by command line":                       testAnalyses,
 		"the example of documents works when pasted":     testExampleOfDocuments,
 	} {
 		workspace := shared.workspace()

@@ -53,7 +53,7 @@ func (b *builder) addAPI() error {
 		Routes: slices.Concat(
 			graph.Routes, SearchRoutes(&b.Options, &b.Stores), audit.Routes(b.auditDeps()), b.adminRoutes(operators), live,
 			b.promqlRoutes(), RuleRoutes(b.Config, b.Postgres, b.outbound()), WebhookRoutes(b.Postgres, b.outbound()),
-			[]route.Route{agents},
+			AnalysisRoutes(b.Postgres, idempotencyKeys), []route.Route{agents},
 		),
 	})
 	if err != nil {

@@ -52,6 +52,7 @@ func (b *builder) parts() []part {
 		{"audit", has("audit"), b.addAudit},
 		{"rules", has("rules"), b.addRules},
 		{"webhooks", has("rules"), b.addWebhooks},
+		{"analyses", has("rules"), b.addAnalyses},
 		{"dead letters", consumes, b.addDeadLetterWatch},
 		{"engine probes", true, b.addEngineProbes},
 		{"garbage collection", true, b.addGCTuner},

@@ -55,6 +55,7 @@ type Config struct {
 	Streams    Streams    `embed:"" prefix:"streams-"`
 	PromQL     PromQL     `embed:"" prefix:"promql-"`
 	Rules      Rules      `embed:"" prefix:"rules-"`
+	Analyses   Analyses   `embed:"" prefix:"analyses-"`
 	Outbound   Outbound   `embed:"" prefix:"outbound-"`
 	Points     Points     `embed:"" prefix:"points-"`
 	Rollups    Rollups    `embed:"" prefix:"rollups-"`

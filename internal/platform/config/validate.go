@@ -44,6 +44,7 @@ func (c *Config) Validate() error {
 	c.Streams.validate(invalid)
 	c.PromQL.validate(invalid)
 	c.Rules.validate(invalid)
+	c.Analyses.validate(invalid)
 	c.Outbound.validate(invalid)
 	c.Audit.validate(invalid)
 	c.Metrics.validate(invalid)

@@ -525,6 +525,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/analyses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List analyses
+         * @description Scopes `read:nodes` and `read:edges`. Newest first, without their results. The newest 100 that are finished are
+         *     kept.
+         */
+        get: operations["listAnalyses"];
+        put?: never;
+        /**
+         * Analyze the graph
+         * @description Scopes `read:nodes` and `read:edges`, and with `property` also `write:nodes`. Queues a job that reads the graph
+         *     at one sequence, and computes a value for each node. The response has `Location`, where the state of the job and
+         *     the results can be read.
+         *
+         *     With `property`, the values are written to this property of the nodes, by commands of the key's actor in atomic
+         *     batches of up to 1,000. Each batch is a change of the graph and a step of undo. Nodes that have the value already
+         *     are not written. Nodes that were changed or deleted after they were read are left alone and counted as `skipped`.
+         *     An analysis continues if its key is revoked meanwhile.
+         *
+         *     A workspace has one analysis at a time, and up to 10 that are queued or running (409 `too_many_analyses`). One
+         *     that would read more than 1,000,000 nodes or 10,000,000 edges, or takes longer than 30 minutes, fails. These
+         *     limits can be configured.
+         */
+        post: operations["createAnalysis"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/analyses/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The analysis's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * Read an analysis
+         * @description Scopes `read:nodes` and `read:edges`. While it is running, the numbers are its progress. `result` is absent until
+         *     it is computed.
+         */
+        get: operations["getAnalysis"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/analyses/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The analysis's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an analysis
+         * @description Scopes `read:nodes` and `read:edges`, and `write:nodes` for an analysis with `property`. Values that were
+         *     written stay. One batch of them that was sent already may still be applied. Cancelling an analysis again changes
+         *     nothing; one that is done or failed returns 409 (`already_finished`).
+         */
+        post: operations["cancelAnalysis"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/documents": {
         parameters: {
             query?: never;
@@ -2989,6 +3074,132 @@ export interface components {
         WebhookRelationTypes: string[];
         /** @description Only changes of these nodes, and of edges that begin or end at one of them, are sent; empty: all. */
         WebhookNodeIds: string[];
+        /**
+         * @description `degree`: number of edges of each node, or the sum of their weights; a self-loop counts twice in both
+         *     directions. `pagerank`: how often a surfer is at the node who follows edges at random; all ranks sum to 1.
+         *     `components`: number of the connected component. `communities`: number of the community, by Louvain's method.
+         *     Components and communities are numbered from 0 by descending size, and ignore the direction of edges.
+         * @enum {string}
+         */
+        AnalysisAlgorithm: "degree" | "pagerank" | "components" | "communities";
+        /**
+         * @description Which edges of a node count (`degree`, default `both`), or are followed (`pagerank`, default `out`).
+         * @enum {string}
+         */
+        AnalysisDirection: "out" | "in" | "both";
+        NewAnalysis: {
+            algorithm: components["schemas"]["AnalysisAlgorithm"];
+            /** @description Analyze nodes of these types and the edges between them. Empty: of all types. */
+            entityTypes?: components["schemas"]["EntityType"][];
+            /** @description Analyze edges of these types. Empty: of all types. */
+            relationTypes?: string[];
+            /** @description The top-level property of edges that is their weight, not for `components`. Edges where it is not a number from 0 to 1e100 are ignored. Without it, each edge has weight 1. */
+            weight?: string;
+            direction?: components["schemas"]["AnalysisDirection"];
+            /**
+             * @description The probability with which the surfer follows an edge. Only for `pagerank`.
+             * @default 0.85
+             */
+            damping?: number;
+            /** @description The top-level property of nodes to which the values are written. Without it, nothing is written. */
+            property?: string;
+        };
+        Analysis: {
+            /** Format: uuid */
+            id: string;
+            algorithm: components["schemas"]["AnalysisAlgorithm"];
+            entityTypes: components["schemas"]["EntityType"][];
+            relationTypes: string[];
+            weight: string | null;
+            /** @description `out`, `in` or `both`. null: the algorithm has none. */
+            direction: string | null;
+            /** @description null: the algorithm has none. */
+            damping: number | null;
+            property: string | null;
+            /** @enum {string} */
+            state: "queued" | "running" | "done" | "failed" | "cancelled";
+            /** @description What the current run does, or the last one did: `reading`, `computing` or `writing`. null: none has begun. */
+            phase: string | null;
+            /**
+             * Format: int64
+             * @description The sequence of the graph that was read.
+             */
+            sequence: number | null;
+            /**
+             * Format: int64
+             * @description Number of nodes that were read.
+             */
+            nodes: number;
+            /**
+             * Format: int64
+             * @description Number of edges that were read.
+             */
+            edges: number;
+            /**
+             * Format: int64
+             * @description Number of nodes to which a value was written.
+             */
+            written: number;
+            /**
+             * Format: int64
+             * @description Number of nodes that had the value already.
+             */
+            unchanged: number;
+            /**
+             * Format: int64
+             * @description Number of nodes that were changed or deleted after they were read, or that have no space for the property.
+             */
+            skipped: number;
+            /** @description Why the analysis failed. */
+            error: string | null;
+            createdAt: components["schemas"]["Timestamp"];
+            /** Format: date-time */
+            startedAt: string | null;
+            /** Format: date-time */
+            finishedAt: string | null;
+            result?: components["schemas"]["AnalysisResult"];
+        };
+        AnalysisResult: {
+            /** @description The nodes with the highest degrees or ranks. */
+            top: components["schemas"]["AnalyzedNode"][];
+            /** @description The largest components or communities. */
+            groups: components["schemas"]["AnalyzedGroup"][];
+            /** @description Number of all components or communities. */
+            groupCount: number | null;
+            /** @description Number of iterations of PageRank, at most 1,000. */
+            iterations: number | null;
+            /** @description Whether the errors of all ranks sum to at most 1e-10. */
+            converged: boolean | null;
+            /** @description Modularity of the communities. */
+            modularity: number | null;
+        };
+        AnalyzedNode: {
+            /** Format: uuid */
+            nodeId: string;
+            value: number;
+        };
+        AnalyzedGroup: {
+            /** @description Its number, the value of its nodes. */
+            group: number;
+            /** @description Number of its nodes. */
+            size: number;
+            /**
+             * Format: uuid
+             * @description The node with the lowest id.
+             */
+            nodeId: string;
+        };
+        AnalysisAnswer: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Analysis"];
+            requestId: components["schemas"]["RequestId"];
+        };
+        AnalysisList: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Analysis"][];
+            meta: components["schemas"]["Meta"];
+            requestId: components["schemas"]["RequestId"];
+        };
         Webhook: {
             /** Format: uuid */
             id: string;
@@ -5359,6 +5570,204 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    listAnalyses: {
+        parameters: {
+            query?: {
+                /** @description Items per page. A value over 100 is clamped to 100. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Items to skip. */
+                offset?: components["parameters"]["Offset"];
+            };
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of analyses. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalysisList"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    createAnalysis: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+                /**
+                 * @description 1 to 255 visible ASCII characters. The key is reserved for your actor on this route for 24 hours. A request with
+                 *     the same key and the same body returns the stored response of the first request, with
+                 *     `Idempotent-Replayed: true`. Another body returns 422. While the first request is running, the response is 409
+                 *     with `Retry-After`. Responses with 400, 401, 403, 429 and 5xx are not stored: the retry continues where the
+                 *     first attempt ended, and nothing is done twice. After a 500, a command is decided again, with the same
+                 *     `commandId`.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewAnalysis"];
+            };
+        };
+        responses: {
+            /** @description The analysis is queued. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["Replayed"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalysisAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    getAnalysis: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+                /** @description Entity tags that the caller has. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description The analysis's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The analysis. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalysisAnswer"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    cancelAnalysis: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path: {
+                /** @description The analysis's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EmptyBody"];
+            };
+        };
+        responses: {
+            /** @description The cancelled analysis. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalysisAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             502: components["responses"]["BadGateway"];

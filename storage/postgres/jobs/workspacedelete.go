@@ -41,7 +41,7 @@ func workspaceTables() []workspaceTable {
 		{"lexical_workspaces", ""}, {"link_keys", "key"}, {"link_nodes", "node_id"}, {"link_names", "key, node_id"},
 		{"rule_files", ""}, {"rule_states", ""}, {"firing_alerts", "file, rule_group, fingerprint"}, {"alertmanagers", ""},
 		// While a transaction queues deliveries it has a lock on the webhook, so none follow when the webhooks are gone.
-		{"webhooks", ""}, {"webhook_deliveries", "webhook_id, id"},
+		{"webhooks", ""}, {"webhook_deliveries", "webhook_id, id"}, {"analyses", ""},
 	}
 }
 

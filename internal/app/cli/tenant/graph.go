@@ -24,6 +24,8 @@ type GraphCmd struct {
 	Path      GraphPathCmd      `cmd:"" help:"List the shortest or cheapest paths between two nodes."`
 	Subgraph  GraphSubgraphCmd  `cmd:"" help:"List the nodes around nodes, and the edges between them."`
 	Counts    GraphCountsCmd    `cmd:"" help:"Count nodes by entity type and edges by relation type."`
+	Analyze   GraphAnalyzeCmd   `cmd:"" help:"Compute degrees, PageRank, components or communities of all nodes."`
+	Analyses  GraphAnalysesCmd  `cmd:"" help:"List the analyses of the graph, newest first."`
 	History   GraphHistoryCmd   `cmd:"" help:"List the changes of a node, or of the whole graph, newest first."`
 	Undo      GraphUndoCmd      `cmd:"" help:"Undo a command, by default the workspace's last."`
 	Redo      GraphRedoCmd      `cmd:"" help:"Redo a command that was undone, by default the last."`
