@@ -18,10 +18,10 @@ func TestEachRoleHasItsParts(t *testing.T) {
 		"commands":   append([]string{"commands"}, consumer...),
 		"embeddings": append([]string{"lexical", "embeddings", "links"}, consumer...),
 		"audit":      append([]string{"audit"}, consumer...),
-		"rules":      append([]string{"rules", "webhooks", "probes"}, always...),
+		"rules":      append([]string{"rules", "webhooks", "analyses", "probes"}, always...),
 		"all": append([]string{
 			"api", "points", "maintenance", "replays", "rollups", "commands", "lexical", "embeddings", "links", "audit",
-			"rules", "webhooks", "dead letters",
+			"rules", "webhooks", "analyses", "dead letters",
 		}, always...),
 	} {
 		b := &builder{Options: Options{Config: &config.Config{Roles: []string{role}}}}
