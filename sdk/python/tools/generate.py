@@ -29,6 +29,7 @@ CONTRACT = ROOT.parent.parent / "schemas" / "openapi.yaml"
 SCHEMAS = (
     "Account",
     "Alert",
+    "Analysis",
     "Answer",
     "BatchResult",
     "Change",
@@ -47,6 +48,7 @@ SCHEMAS = (
     "IngestAnswer",
     "ListedRuleFile",
     "Neighbor",
+    "NewAnalysis",
     "NewDocument",
     "NewSource",
     "Node",

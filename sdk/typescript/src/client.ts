@@ -1,5 +1,6 @@
 /** The client of a workspace. */
 
+import { Analyses } from './analyses.js'
 import { Changes } from './changes.js'
 import { Documents, Search } from './documents.js'
 import { LivegraphError } from './errors.js'
@@ -47,6 +48,7 @@ export class Client {
   readonly nodes: Nodes
   readonly edges: Edges
   readonly changes: Changes
+  readonly analyses: Analyses
   readonly documents: Documents
   readonly search: Search
   readonly prometheus: Prometheus
@@ -77,6 +79,7 @@ export class Client {
     this.nodes = new Nodes(transport, this.commands)
     this.edges = new Edges(transport, this.commands)
     this.changes = new Changes(transport)
+    this.analyses = new Analyses(transport)
     this.documents = new Documents(transport)
     this.search = new Search(transport)
     this.prometheus = new Prometheus(transport)

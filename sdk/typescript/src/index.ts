@@ -6,6 +6,7 @@
  * @packageDocumentation
  */
 
+export type { Analyses } from './analyses.js'
 export type { Limits, WriterPoint } from './buffer.js'
 export type { ChangeEvent, ChangeFilter, Changes, GraphReset } from './changes.js'
 export { Client, type ClientOptions, type ConnectionOptions } from './client.js'

@@ -7,6 +7,7 @@ export type Schemas = components['schemas']
 
 export type Account = Schemas['Account']
 export type Alert = Schemas['Alert']
+export type Analysis = Schemas['Analysis']
 export type Answer = Schemas['Answer']
 export type AnswerCitation = Schemas['AnswerCitation']
 export type AnswerQuery = Schemas['AnswerQuery']
@@ -57,6 +58,7 @@ export type Source = Schemas['Source']
 export type SourcePatch = Schemas['SourcePatch']
 /** A file of rules without its text. With `dryRun` it has no version and no times. */
 export type StoredRuleFile = Schemas['PutRuleFileAnswer']['data']
+export type Subgraph = Schemas['Subgraph']
 export type Tags = Schemas['Tags']
 export type Webhook = Schemas['Webhook']
 /** The fields of a webhook that an update changes, a merge patch. */
@@ -69,7 +71,6 @@ export type NodeChanges = Omit<Schemas['UpdateNode'], 'id'>
 export type EdgeChanges = Omit<Schemas['UpdateEdge'], 'id'>
 
 /** A time: a Date, or a text in RFC 3339; in queries of points also a relative time such as `-15m`. */
-export type Subgraph = Schemas['Subgraph']
 export type Time = Date | string
 
 /** A point to write. A timestamp that is a number has the precision of the request. */
@@ -87,6 +88,7 @@ type DocumentFields = Omit<Schemas['NewDocument'], 'text' | 'data' | 'contentTyp
 }
 
 /** A document to write: a text, or a file with its content type. */
+export type NewAnalysis = Schemas['NewAnalysis']
 export type NewDocument = DocumentFields &
   (
     | { text: string; contentType?: string; data?: never }

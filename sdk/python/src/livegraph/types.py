@@ -766,6 +766,70 @@ Only changes of these nodes, and of edges that begin or end at one of them, are 
 """
 
 
+AnalysisAlgorithm: TypeAlias = Literal["degree", "pagerank", "components", "communities"]
+"""
+`degree`: number of edges of each node, or the sum of their weights; a self-loop counts twice in both
+directions. `pagerank`: how often a surfer is at the node who follows edges at random; all ranks sum to 1.
+`components`: number of the connected component. `communities`: number of the community, by Louvain's method.
+Components and communities are numbered from 0 by descending size, and ignore the direction of edges.
+
+"""
+
+
+AnalysisDirection: TypeAlias = Literal["out", "in", "both"]
+"""
+Which edges of a node count (`degree`, default `both`), or are followed (`pagerank`, default `out`).
+"""
+
+
+NewAnalysisRelationType: TypeAlias = str
+
+
+class NewAnalysis(TypedDict):
+    algorithm: AnalysisAlgorithm
+    entityTypes: NotRequired[list[EntityType]]
+    """
+    Analyze nodes of these types and the edges between them. Empty: of all types.
+    """
+    relationTypes: NotRequired[list[NewAnalysisRelationType]]
+    """
+    Analyze edges of these types. Empty: of all types.
+    """
+    weight: NotRequired[str]
+    """
+    The top-level property of edges that is their weight, not for `components`. Edges where it is not a number from 0 to 1e100 are ignored. Without it, each edge has weight 1.
+    """
+    direction: NotRequired[AnalysisDirection]
+    damping: NotRequired[float]
+    """
+    The probability with which the surfer follows an edge. Only for `pagerank`.
+    """
+    property: NotRequired[str]
+    """
+    The top-level property of nodes to which the values are written. Without it, nothing is written.
+    """
+
+
+class AnalyzedNode(TypedDict):
+    nodeId: str
+    value: float
+
+
+class AnalyzedGroup(TypedDict):
+    group: int
+    """
+    Its number, the value of its nodes.
+    """
+    size: int
+    """
+    Number of its nodes.
+    """
+    nodeId: str
+    """
+    The node with the lowest id.
+    """
+
+
 class Webhook(TypedDict):
     id: str
     name: str
@@ -1602,6 +1666,33 @@ class CommandState(TypedDict):
     error: NotRequired[Problem]
 
 
+class AnalysisResult(TypedDict):
+    top: list[AnalyzedNode]
+    """
+    The nodes with the highest degrees or ranks.
+    """
+    groups: list[AnalyzedGroup]
+    """
+    The largest components or communities.
+    """
+    groupCount: int | None
+    """
+    Number of all components or communities.
+    """
+    iterations: int | None
+    """
+    Number of iterations of PageRank, at most 1,000.
+    """
+    converged: bool | None
+    """
+    Whether the errors of all ranks sum to at most 1e-10.
+    """
+    modularity: float | None
+    """
+    Modularity of the communities.
+    """
+
+
 class HybridQuery(TypedDict):
     query: str
     """
@@ -1735,6 +1826,60 @@ class IndexStatus(TypedDict):
     The edges that follow from mentions of names in texts.
     """
     reindex: Reindex
+
+
+class Analysis(TypedDict):
+    id: str
+    algorithm: AnalysisAlgorithm
+    entityTypes: list[EntityType]
+    relationTypes: list[str]
+    weight: str | None
+    direction: str | None
+    """
+    `out`, `in` or `both`. null: the algorithm has none.
+    """
+    damping: float | None
+    """
+    null: the algorithm has none.
+    """
+    property: str | None
+    state: Literal["queued", "running", "done", "failed", "cancelled"]
+    phase: str | None
+    """
+    What the current run does, or the last one did: `reading`, `computing` or `writing`. null: none has begun.
+    """
+    sequence: int | None
+    """
+    The sequence of the graph that was read.
+    """
+    nodes: int
+    """
+    Number of nodes that were read.
+    """
+    edges: int
+    """
+    Number of edges that were read.
+    """
+    written: int
+    """
+    Number of nodes to which a value was written.
+    """
+    unchanged: int
+    """
+    Number of nodes that had the value already.
+    """
+    skipped: int
+    """
+    Number of nodes that were changed or deleted after they were read, or that have no space for the property.
+    """
+    error: str | None
+    """
+    Why the analysis failed.
+    """
+    createdAt: Timestamp
+    startedAt: str | None
+    finishedAt: str | None
+    result: NotRequired[AnalysisResult]
 
 
 class Answer(TypedDict):

@@ -13,6 +13,20 @@ from livegraph.retrievers.langchain import LivegraphRetriever as LangChainRetrie
 from livegraph.retrievers.llama_index import LivegraphRetriever as LlamaIndexRetriever
 
 
+def test_the_graph_is_analyzed(client: Client) -> None:
+    node = client.nodes.create("analyzed", "concept")
+    with pytest.raises(ValidationError):
+        client.analyses.create("degree", damping=0.5)
+    queued = client.analyses.create("degree", entity_types=["concept"], relation_types=["none"], property="analyzed")
+    done = client.analyses.wait(queued["id"])
+    assert (done["state"], done["nodes"] >= 1, len(done["result"]["top"]) >= 1) == ("done", True, True)
+    assert client.nodes.get(node["id"])["properties"]["analyzed"] == 0
+    with pytest.raises(ConflictError):
+        client.analyses.cancel(queued["id"])
+    assert queued["id"] in [analysis["id"] for analysis in client.analyses.iterate()]
+    assert client.analyses.list(limit=1).total >= 1
+
+
 def test_nodes_and_edges_are_created_changed_and_deleted(client: Client) -> None:
     site = str(uuid.uuid4())
     pump = client.nodes.create("Pump", "object", description="moves water", properties={"site": site, "kW": 11})

@@ -9,6 +9,24 @@ import { all, rejection } from '../support/server.js'
 
 const client = Client.fromEnvironment()
 
+test('the graph is analyzed', async () => {
+  const { analyses, nodes } = client
+  const node = await nodes.create({ name: 'analyzed', entityType: 'concept' })
+  const queued = await analyses.create({
+    algorithm: 'degree',
+    entityTypes: ['concept'],
+    relationTypes: ['none'],
+    property: 'degree',
+  })
+  const done = await analyses.wait(queued.id)
+  expect(done).toMatchObject({ state: 'done', error: null })
+  expect(done.result?.top.length).toBeGreaterThan(0)
+  expect((await nodes.get(node.id)).properties).toMatchObject({ degree: 0 })
+  expect(await rejection(analyses.cancel(queued.id))).toBeInstanceOf(ConflictError)
+  expect((await all(analyses.iterate())).map((each) => each.id)).toContain(queued.id)
+  expect((await analyses.list({ limit: 1 })).total).toBeGreaterThan(0)
+})
+
 test('nodes and edges are created, changed and deleted', async () => {
   const { nodes, edges } = client
   const site = randomUUID()

@@ -16,6 +16,7 @@ from ..errors import WriteError
 from ..filters import FrameQuery
 from ..types import Account, GraphCounts, IngestAnswerData, Point, PointRows
 from .alerting import AsyncAlerts, AsyncRules, AsyncWebhooks
+from .analyses import AsyncAnalyses
 from .documents import AsyncDocuments, AsyncSearch
 from .graph import AsyncChanges, AsyncCommands, AsyncEdges, AsyncNodes
 from .livedata import QUERY, AsyncPoints, AsyncSources, points_query
@@ -76,6 +77,7 @@ class AsyncClient:
         self.nodes = AsyncNodes(self._transport, self.commands)
         self.edges = AsyncEdges(self._transport, self.commands)
         self.changes = AsyncChanges(self._transport)
+        self.analyses = AsyncAnalyses(self._transport)
         self.documents = AsyncDocuments(self._transport)
         self.search = AsyncSearch(self._transport)
         self.prometheus = AsyncPrometheus(self._transport)

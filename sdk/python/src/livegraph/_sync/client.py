@@ -19,6 +19,7 @@ from ..errors import WriteError
 from ..filters import FrameQuery
 from ..types import Account, GraphCounts, IngestAnswerData, Point, PointRows
 from .alerting import Alerts, Rules, Webhooks
+from .analyses import Analyses
 from .documents import Documents, Search
 from .graph import Changes, Commands, Edges, Nodes
 from .livedata import QUERY, Points, Sources, points_query
@@ -79,6 +80,7 @@ class Client:
         self.nodes = Nodes(self._transport, self.commands)
         self.edges = Edges(self._transport, self.commands)
         self.changes = Changes(self._transport)
+        self.analyses = Analyses(self._transport)
         self.documents = Documents(self._transport)
         self.search = Search(self._transport)
         self.prometheus = Prometheus(self._transport)
