@@ -1,5 +1,5 @@
-// Package analyses serves the analyses of a workspace's graph: jobs that compute a measure of all nodes, and may write it
-// to a property of them.
+// Package analyses serves the analyses of a workspace's graph: jobs that compute a measure of all nodes, and may write
+// it to a property of them.
 //
 // It queues and cancels jobs, and reads their state; consumers/analyses runs them.
 package analyses

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Analyses are jobs that compute a measure of all nodes of the graph, and may write it to a property of them. All methods
-// require the scopes read:nodes and read:edges.
+// Analyses are jobs that compute a measure of all nodes of the graph, and may write it to a property of them. All
+// methods require the scopes read:nodes and read:edges.
 type Analyses struct{ t *transport }
 
 // Create queues an analysis and returns it. With a Property it requires write:nodes, too. The error is [ErrConflict] if
@@ -36,8 +36,8 @@ func (a *Analyses) All(ctx context.Context) iter.Seq2[Analysis, error] {
 	return pages[Analysis](ctx, a.t, listAnalyses.request())
 }
 
-// Cancel cancels an analysis and returns it. With a Property it requires write:nodes, too. The error is [ErrConflict] if
-// it is done or has failed.
+// Cancel cancels an analysis and returns it. With a Property it requires write:nodes, too. The error is [ErrConflict]
+// if it is done or has failed.
 func (a *Analyses) Cancel(ctx context.Context, id string) (*Analysis, error) {
 	return fetch[*Analysis](ctx, a.t, cancelAnalysis.request(id))
 }

@@ -100,7 +100,8 @@ func TestAnalysesOfTheGraph(t *testing.T) {
 
 	path, _ = queueAnalysis(t, s, `{"algorithm":"components"}`)
 	done = awaitAnalysis(t, s, path)
-	require.Equal(t, []int{2, 4, 1}, []int{*done.Result.GroupCount, done.Result.Groups[0].Size, done.Result.Groups[1].Size})
+	groups := done.Result.Groups
+	require.Equal(t, []int{2, 4, 1}, []int{*done.Result.GroupCount, groups[0].Size, groups[1].Size})
 	require.Equal(t, alone, done.Result.Groups[1].NodeID)
 	require.Zero(t, done.Written)
 	path, _ = queueAnalysis(t, s, `{"algorithm":"communities","entityTypes":[],"relationTypes":["none"]}`)
