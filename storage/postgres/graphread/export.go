@@ -38,25 +38,36 @@ type Visitor interface {
 // ExportGraph passes a snapshot of a workspace's whole graph to visitor. Concurrent writes do not
 // change the snapshot. The error is NotFound if there is no such workspace.
 func (db *Store) ExportGraph(ctx context.Context, workspace uuid.UUID, visitor Visitor) error {
+	const setting = `SET LOCAL idle_in_transaction_session_timeout = '` + exportIdleTimeout + `'`
+	return db.inSnapshot(ctx, workspace, setting, visitor.Begin, func(tx pgx.Tx) error {
+		if err := visitAll(ctx, tx, nodes, workspace, visitor.Node); err != nil {
+			return err
+		}
+		return visitAll(ctx, tx, edges, workspace, visitor.Edge)
+	})
+}
+
+// inSnapshot runs read in a read-only transaction of any duration with one snapshot and a setting. Before, it passes the
+// extent of the workspace's graph in this snapshot to begin. The error is NotFound if there is no such workspace.
+func (db *Store) inSnapshot(
+	ctx context.Context, workspace uuid.UUID, setting string, begin func(Extent) error, read func(pgx.Tx) error,
+) error {
 	tx, err := db.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
-		return postgres.Classify(fmt.Errorf("beginning to export a graph: %w", err))
+		return postgres.Classify(fmt.Errorf("beginning to read a graph: %w", err))
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	if _, err := tx.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '`+exportIdleTimeout+`'`); err != nil {
+	if _, err := tx.Exec(ctx, setting); err != nil {
 		return postgres.Classify(err)
 	}
 	extent, err := graphExtent(ctx, tx, workspace)
 	if err != nil {
 		return err
 	}
-	if err := visitor.Begin(extent); err != nil {
+	if err := begin(extent); err != nil {
 		return err
 	}
-	if err := visitAll(ctx, tx, nodes, workspace, visitor.Node); err != nil {
-		return err
-	}
-	return visitAll(ctx, tx, edges, workspace, visitor.Edge)
+	return read(tx)
 }
 
 func graphExtent(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) (e Extent, err error) {

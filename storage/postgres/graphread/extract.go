@@ -45,8 +45,7 @@ type Subgraph struct {
 func (db *Store) Subgraph(ctx context.Context, workspace uuid.UUID, q SubgraphQuery) (s Subgraph, err error) {
 	err = db.root.InReadTx(ctx, func(tx pgx.Tx) error {
 		w := &walk{
-			tx: tx, workspace: workspace, seen: make(map[uuid.UUID]int, len(q.Seeds)),
-			edges: map[uuid.UUID][]uuid.UUID{}, edgesLeft: maxWalkEdges,
+			tx: tx, workspace: workspace, edgesLeft: maxWalkEdges,
 			query: NeighborQuery{
 				Depth: q.Depth, Out: q.Out, In: q.In, RelationTypes: q.RelationTypes, EntityTypes: q.EntityTypes,
 			},
@@ -79,11 +78,11 @@ func (w *walk) runFrom(ctx context.Context, seeds []uuid.UUID, maxNodes int) (fo
 	if err != nil {
 		return nil, err
 	}
-	frontier := seeds
+	frontier, seen := seeds, make(map[uuid.UUID]bool, len(seeds))
 	for depth := 0; ; depth++ {
 		sortIDs(frontier)
 		for _, id := range frontier {
-			w.seen[id] = depth
+			seen[id] = true
 			found = append(found, NeighborPosition{Depth: depth, ID: id})
 		}
 		if len(found) > maxNodes {
@@ -97,22 +96,21 @@ func (w *walk) runFrom(ctx context.Context, seeds []uuid.UUID, maxNodes int) (fo
 		if err != nil {
 			return nil, err
 		}
-		if frontier, err = w.filterListed(ctx, w.unseen(steps)); err != nil {
+		if frontier, err = w.filterListed(ctx, unseen(steps, seen)); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// unseen returns the nodes that the walk has not reached before.
-func (w *walk) unseen(steps []step) (ids []uuid.UUID) {
-	reached := map[uuid.UUID]bool{}
+// unseen returns the nodes to which steps lead and that were not seen.
+func unseen(steps []step, seen map[uuid.UUID]bool) (ids []uuid.UUID) {
 	for _, s := range steps {
-		if _, known := w.seen[s.to]; !known && !reached[s.to] {
-			reached[s.to] = true
+		if !seen[s.to] {
 			ids = append(ids, s.to)
 		}
 	}
-	return ids
+	sortIDs(ids)
+	return slices.Compact(ids)
 }
 
 func sortIDs(ids []uuid.UUID) {

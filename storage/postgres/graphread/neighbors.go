@@ -74,13 +74,12 @@ func (db *Store) Neighbors(ctx context.Context, workspace uuid.UUID, q NeighborQ
 	}
 	err = db.root.InReadTx(ctx, func(tx pgx.Tx) error {
 		w := &walk{
-			tx: tx, workspace: workspace, query: q, seen: map[uuid.UUID]int{q.Node: 0}, edges: map[uuid.UUID][]uuid.UUID{},
-			edgesLeft: maxWalkEdges,
+			tx: tx, workspace: workspace, query: q, reached: newReached[uuid.UUID](q.Node), edgesLeft: maxWalkEdges,
 		}
 		if err := requireNode(ctx, tx, workspace, q.Node); err != nil {
 			return err
 		}
-		found, err := w.run(ctx)
+		found, err := q.walk(ctx, w)
 		if err != nil {
 			return err
 		}
@@ -118,9 +117,8 @@ type walk struct {
 	tx        pgx.Tx
 	workspace uuid.UUID
 	query     NeighborQuery
-	seen      map[uuid.UUID]int         // node -> depth
-	edges     map[uuid.UUID][]uuid.UUID // node -> edges to it from nodes of the previous depth
-	edgesLeft int                       // edges that may still be followed
+	reached   reached[uuid.UUID] // with the ids of edges
+	edgesLeft int                // edges that may still be followed
 	truncated bool
 }
 
@@ -135,38 +133,19 @@ func requireNode(ctx context.Context, tx pgx.Tx, workspace, id uuid.UUID) error 
 	return err
 }
 
-// run walks the graph and returns the nodes to list, in order.
-func (w *walk) run(ctx context.Context) ([]NeighborPosition, error) {
-	frontier := []uuid.UUID{w.query.Node}
-	var found []NeighborPosition
-	for depth := 1; depth <= w.query.Depth && len(frontier) > 0; depth++ {
-		steps, err := w.follow(ctx, frontier, depth)
-		if err != nil {
-			return nil, err
-		}
-		frontier = nil
-		for _, s := range steps {
-			seenDepth, known := w.seen[s.to]
-			if !known {
-				w.seen[s.to] = depth
-				frontier = append(frontier, s.to)
-			} else if seenDepth != depth {
-				continue
-			}
-			if len(w.edges[s.to]) < maxNeighborEdges {
-				w.edges[s.to] = append(w.edges[s.to], s.edge)
-			}
-		}
-		listed, err := w.filterListed(ctx, frontier)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range listed {
-			found = append(found, NeighborPosition{Depth: depth, ID: id})
+// step follows the edges of the frontier, and returns the nodes that they lead to first.
+func (w *walk) step(ctx context.Context, frontier []uuid.UUID, depth int) ([]uuid.UUID, error) {
+	steps, err := w.follow(ctx, frontier, depth)
+	if err != nil {
+		return nil, err
+	}
+	var next []uuid.UUID
+	for _, s := range steps {
+		if w.reached.add(s.to, s.edge, depth) {
+			next = append(next, s.to)
 		}
 	}
-	slices.SortFunc(found, comparePositions)
-	return found, nil
+	return next, nil
 }
 
 // follow follows the edges from and to the frontier. If these are more than are left, each
@@ -239,7 +218,7 @@ func (w *walk) fetch(ctx context.Context, page []NeighborPosition) ([]Neighbor, 
 	var nodeIDs, edgeIDs []uuid.UUID
 	for _, position := range page {
 		nodeIDs = append(nodeIDs, position.ID)
-		edgeIDs = append(edgeIDs, w.edges[position.ID]...)
+		edgeIDs = append(edgeIDs, w.reached.edges[position.ID]...)
 	}
 	nodeList, err := fetch(ctx, w.tx, nodes, w.workspace, nodeIDs)
 	if err != nil {
@@ -251,7 +230,7 @@ func (w *walk) fetch(ctx context.Context, page []NeighborPosition) ([]Neighbor, 
 	}
 	items := make([]Neighbor, len(page))
 	for i, position := range page {
-		n := len(w.edges[position.ID])
+		n := len(w.reached.edges[position.ID])
 		items[i] = Neighbor{Node: nodeList[i], Depth: position.Depth, Edges: edgeList[:n:n]}
 		edgeList = edgeList[n:]
 	}

@@ -20,10 +20,13 @@ func (db *Store) neighborsAsOf(
 		q.AsOf = Moment{Sequence: q.After.Sequence}
 	}
 	err = db.inPast(ctx, workspace, q.AsOf, func(p *past) error {
-		w := &pastWalk{past: p, query: q, history: newEdgeHistory(), seen: map[uuid.UUID]int{q.Node: 0},
-			edges: map[uuid.UUID][]*graph.Edge{}, expanded: map[uuid.UUID]bool{}}
+		w := &pastWalk{past: p, query: q, history: newEdgeHistory(),
+			reached: newReached[*graph.Edge](q.Node), expanded: map[uuid.UUID]bool{}}
 		w.history.want = func(e *graph.Edge) bool { return w.expanded[e.SourceID] || w.expanded[e.TargetID] }
-		found, err := w.run(ctx)
+		if err := w.requireStart(ctx); err != nil {
+			return err
+		}
+		found, err := q.walk(ctx, w)
 		if err != nil {
 			return err
 		}
@@ -46,37 +49,22 @@ type pastWalk struct {
 	query     NeighborQuery
 	history   *edgeHistory
 	expanded  map[uuid.UUID]bool // nodes whose edges are in history
-	seen      map[uuid.UUID]int
-	edges     map[uuid.UUID][]*graph.Edge // node -> edges to it from nodes of the previous depth
+	reached   reached[*graph.Edge]
 	truncated bool
 }
 
-// run walks the graph and returns the nodes to list, in order.
-func (w *pastWalk) run(ctx context.Context) (found []NeighborPosition, err error) {
+// requireStart returns an error if the node of the query was not live or was purged since.
+func (w *pastWalk) requireStart(ctx context.Context) error {
 	start, purged, err := w.nodes(ctx, []uuid.UUID{w.query.Node})
 	switch _, live := start[w.query.Node]; {
 	case err != nil:
-		return nil, err
+		return err
 	case purged[w.query.Node]:
-		return nil, errPurged("node")
+		return errPurged("node")
 	case !live:
-		return nil, fault.New(fault.NotFound, "No such node")
+		return fault.New(fault.NotFound, "No such node")
 	}
-	frontier := []uuid.UUID{w.query.Node}
-	for depth := 1; depth <= w.query.Depth && len(frontier) > 0; depth++ {
-		if frontier, err = w.step(ctx, frontier, depth); err != nil {
-			return nil, err
-		}
-		listed, err := w.filterListed(ctx, frontier)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range listed {
-			found = append(found, NeighborPosition{Depth: depth, ID: id})
-		}
-	}
-	slices.SortFunc(found, comparePositions)
-	return found, nil
+	return nil
 }
 
 // step follows the edges of the frontier, and returns the nodes that they lead to first.
@@ -91,15 +79,8 @@ func (w *pastWalk) step(ctx context.Context, frontier []uuid.UUID, depth int) ([
 	}
 	var next []uuid.UUID
 	reach := func(id uuid.UUID, e *graph.Edge) {
-		seenDepth, known := w.seen[id]
-		if !known {
-			w.seen[id] = depth
+		if w.reached.add(id, e, depth) {
 			next = append(next, id)
-		} else if seenDepth != depth {
-			return
-		}
-		if len(w.edges[id]) < maxNeighborEdges {
-			w.edges[id] = append(w.edges[id], e)
 		}
 	}
 	for _, e := range live {
@@ -211,7 +192,7 @@ func (w *pastWalk) fetch(ctx context.Context, page []NeighborPosition) ([]Neighb
 	items := make([]Neighbor, len(page))
 	for i, position := range page {
 		items[i] = Neighbor{Node: live[position.ID], Depth: position.Depth}
-		for _, e := range w.edges[position.ID] {
+		for _, e := range w.reached.edges[position.ID] {
 			items[i].Edges = append(items[i].Edges, *e)
 		}
 	}

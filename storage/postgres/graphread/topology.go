@@ -48,27 +48,14 @@ type TopologyVisitor interface {
 func (db *Store) ReadTopology(
 	ctx context.Context, workspace uuid.UUID, q *TopologyQuery, visitor TopologyVisitor,
 ) error {
-	tx, err := db.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	if err != nil {
-		return postgres.Classify(fmt.Errorf("beginning to read a graph: %w", err))
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	// Otherwise jsonb expressions are compiled for each page.
-	if _, err := tx.Exec(ctx, `SELECT set_config('jit', 'off', true)`); err != nil {
-		return postgres.Classify(err)
-	}
-	extent, err := graphExtent(ctx, tx, workspace)
-	if err != nil {
-		return err
-	}
-	if err := visitor.Begin(extent); err != nil {
-		return err
-	}
-	r := &topologyReader{tx: tx, workspace: workspace, query: q}
-	if err := r.read(ctx, selectTopologyNodes, r.nodes(visitor)); err != nil {
-		return err
-	}
-	return r.read(ctx, selectTopologyEdges, r.edges(visitor))
+	const setting = `SET LOCAL jit = off` // otherwise jsonb expressions are compiled for each page
+	return db.inSnapshot(ctx, workspace, setting, visitor.Begin, func(tx pgx.Tx) error {
+		r := &topologyReader{tx: tx, workspace: workspace, query: q}
+		if err := r.read(ctx, selectTopologyNodes, r.nodes(visitor)); err != nil {
+			return err
+		}
+		return r.read(ctx, selectTopologyEdges, r.edges(visitor))
+	})
 }
 
 // The statements return the rows of a page. Rows that are not selected are returned, too, because the next page begins
