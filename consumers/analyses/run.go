@@ -14,6 +14,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph/analysis"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/lease"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
@@ -22,9 +23,8 @@ import (
 var (
 	errInterrupted = fault.Newf(fault.Invalid, "It was interrupted %d times, because its process ended unexpectedly. "+
 		"Select fewer nodes with entityTypes, or fewer edges with relationTypes.", maxRuns)
-	errTooOld    = fault.Newf(fault.Invalid, "It was not done within %s, because a store was unavailable.", maxAge)
-	errTimeout   = errors.New("the time limit of a run has passed")
-	errLeaseOver = errors.New("the claim of the analysis could not be extended in time")
+	errTooOld  = fault.Newf(fault.Invalid, "It was not done within %s, because a store was unavailable.", maxAge)
+	errTimeout = errors.New("the time limit of a run has passed")
 )
 
 // run is one run of an analysis.
@@ -69,7 +69,7 @@ func (r *run) end(ctx context.Context, err error) string {
 	defer cancel()
 	p := r.current()
 	switch {
-	case errors.Is(err, jobs.ErrAnalysisTaken), errors.Is(err, errLeaseOver):
+	case errors.Is(err, jobs.ErrAnalysisTaken), errors.Is(err, lease.ErrExpired):
 		r.logger.Info("analysis is cancelled, or another process continues it", "reason", err)
 		return outcomeStopped
 	case err == nil:
@@ -120,30 +120,10 @@ func (r *run) problem(err error) (text string, expected bool) {
 // stop, nil if ctx is done.
 func (r *run) saveUntilDone(ctx context.Context) error {
 	interval := r.deps.Config.Lease / savesPerLease
-	until := time.Now().Add(r.deps.Config.Lease - interval)
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		began := time.Now()
-		limited, cancel := context.WithDeadline(ctx, until)
-		err := r.save(limited)
-		cancel()
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err == nil:
-			until = began.Add(r.deps.Config.Lease - interval)
-		case errors.Is(err, jobs.ErrAnalysisTaken):
-			return err
-		case !time.Now().Before(until):
-			return errLeaseOver
-		}
-	}
+	return lease.Keep(ctx, interval, r.deps.Config.Lease-interval, time.Now(), func(ctx context.Context) (bool, error) {
+		err := r.save(ctx)
+		return !errors.Is(err, jobs.ErrAnalysisTaken), err
+	})
 }
 
 // save stores the progress and extends the claim.

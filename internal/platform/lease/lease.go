@@ -27,8 +27,9 @@ const (
 
 // Errors of work under a lease.
 var (
-	ErrHeld = errors.New("another process does this work")
-	ErrLost = errors.New("another process has taken this work over")
+	ErrHeld    = errors.New("another process does this work")
+	ErrLost    = errors.New("another process has taken this work over")
+	ErrExpired = errors.New("it could not be renewed in time")
 )
 
 // Store stores the leases of all processes.
@@ -89,7 +90,7 @@ func (l *Lease) Check(ctx context.Context) error {
 // work if the lease is lost, or expires because it could not be renewed, and returns that as the
 // error. It returns ErrHeld, without running the work, if another process holds the lease.
 func (l *Lease) Run(ctx context.Context, work func(context.Context) error) error {
-	until := time.Now().Add(l.hold)
+	since := time.Now()
 	l.requested = true
 	held, err := l.acquire(ctx, l.hold)
 	if err != nil {
@@ -100,7 +101,7 @@ func (l *Lease) Run(ctx context.Context, work func(context.Context) error) error
 	}
 	workCtx, cancel := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
-	renewing.Go(func() { cancel(l.renew(workCtx, until)) })
+	renewing.Go(func() { cancel(l.renew(workCtx, since)) })
 	err = work(workCtx)
 	if cause := context.Cause(workCtx); cause != nil {
 		err = cause
@@ -111,10 +112,27 @@ func (l *Lease) Run(ctx context.Context, work func(context.Context) error) error
 }
 
 // renew renews the lease until ctx is done. It returns an error if the lease is no longer held.
-func (l *Lease) renew(ctx context.Context, until time.Time) error {
-	tick := time.NewTicker(l.hold / renewalsPerHold)
+func (l *Lease) renew(ctx context.Context, since time.Time) error {
+	err := Keep(ctx, l.hold/renewalsPerHold, l.hold, since, func(ctx context.Context) (bool, error) {
+		held, err := l.acquire(ctx, l.hold)
+		return held || err != nil, err
+	})
+	if errors.Is(err, ErrExpired) {
+		err = fmt.Errorf("the lease %s has run out: %w", l.name, err)
+	}
+	return err
+}
+
+// Keep calls renew at intervals until ctx is done, and then returns nil. Otherwise the work must end, and Keep returns
+// why. If renew reports that the claim is lost, that is its error, ErrLost without one. Other errors are tried again
+// while the claim is valid, which it is for a time since the last call of renew without an error began; then the error
+// is ErrExpired.
+func Keep(
+	ctx context.Context, interval, valid time.Duration, since time.Time, renew func(context.Context) (held bool, err error),
+) error {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	for {
+	for until := since.Add(valid); ; {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -122,17 +140,19 @@ func (l *Lease) renew(ctx context.Context, until time.Time) error {
 		}
 		start := time.Now()
 		requestCtx, cancel := context.WithDeadline(ctx, until)
-		held, err := l.acquire(requestCtx, l.hold)
+		held, err := renew(requestCtx)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err == nil && held:
-			until = start.Add(l.hold)
-		case err == nil:
+		case !held && err != nil:
+			return err
+		case !held:
 			return ErrLost
+		case err == nil:
+			until = start.Add(valid)
 		case !time.Now().Before(until):
-			return fmt.Errorf("the lease %s has run out: %w", l.name, err)
+			return fmt.Errorf("%w: %w", ErrExpired, err)
 		}
 	}
 }
