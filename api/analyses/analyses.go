@@ -44,8 +44,6 @@ const (
 	listPath     = "/api/analyses"
 	analysisPath = listPath + "/{id}"
 	cancelPath   = analysisPath + "/cancel"
-	// keyHold is how long a request may hold its Idempotency-Key.
-	keyHold = 30 * time.Second
 )
 
 // Routes returns the group's routes. An analysis reads nodes and edges. The scope of writing is checked where an
@@ -114,27 +112,15 @@ func (a *api) create(w http.ResponseWriter, r *http.Request) error {
 	if err := body.authorize(r.Context()); err != nil {
 		return err
 	}
-	claim, err := a.Keys.Begin(
-		r, idempotency.Operation{Route: listPath, Content: [][]byte{raw}, NewID: newID, HoldTimeout: keyHold},
-	)
-	if err != nil {
-		return err
-	}
-	if claim != nil && !claim.Held() {
-		previous, err := claim.Replay(w)
+	operation := idempotency.Operation{Route: listPath, Content: [][]byte{raw}}
+	return a.Keys.Once(w, r, operation, func(ctx context.Context, claim *idempotency.Claim) (idempotency.Answer, error) {
+		created, err := a.queue(ctx, &body, claim)
 		if err != nil {
-			return err
+			return idempotency.Answer{}, err
 		}
-		return previous.Send(w, r)
-	}
-	created, err := a.queue(r.Context(), &body, claim)
-	if err != nil {
-		claim.Fail(r.Context(), err)
-		return err
-	}
-	request.NotesOf(r.Context()).AddResult(created.ID.String())
-	response := createdAnswer(&created)
-	return response.Send(w, r)
+		request.NotesOf(ctx).AddResult(created.ID.String())
+		return createdAnswer(&created), nil
+	})
 }
 
 // queue queues the analysis that the body specifies. With a claim it queues it at most once.
@@ -145,7 +131,7 @@ func (a *api) queue(ctx context.Context, body *newAnalysis, claim *idempotency.C
 	}
 	principal := request.PrincipalOf(ctx)
 	job := jobs.Analysis{
-		Workspace: principal.Workspace, ID: newID(), Spec: spec,
+		Workspace: principal.Workspace, ID: uuid.Must(uuid.NewV7()), Spec: spec,
 		Origin: graph.Origin{Actor: principal.ActorID, RequestID: reply.RequestID(ctx), Scopes: []string{}},
 	}
 	for _, scope := range principal.Scopes {
@@ -161,8 +147,6 @@ func (a *api) queue(ctx context.Context, body *newAnalysis, claim *idempotency.C
 		return response.Encode()
 	})
 }
-
-func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)

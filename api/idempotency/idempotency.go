@@ -9,6 +9,7 @@
 package idempotency
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -110,11 +111,16 @@ type Operation struct {
 	Route string
 	// Content contains the body and all parameters that distinguish one request from another.
 	Content [][]byte
-	// NewID creates the id to reserve.
+	// NewID creates the id to reserve; nil: a UUID of version 7.
 	NewID func() uuid.UUID
-	// HoldTimeout is how long the request holds the key, at most. After that a retry may take over.
+	// HoldTimeout is how long the request holds the key, at most. After that a retry may take over. 0: 30 s.
 	HoldTimeout time.Duration
 }
+
+// defaultHold is how long a request whose work is one transaction holds its key, at most.
+const defaultHold = 30 * time.Second
+
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 // Claim is the claim of a request on its key. A request without a key has a nil Claim, for
 // which nothing is stored.
@@ -123,9 +129,33 @@ type Claim struct {
 	claim   access.IdempotencyClaim
 }
 
+// Once sends the response of work, or that of the first request with the same key. work gets the claim, nil for a request
+// without a key, and stores the response under it in the transaction of its effect.
+func (k *Manager) Once(
+	w http.ResponseWriter, r *http.Request, use Operation, work func(context.Context, *Claim) (Answer, error),
+) error {
+	claim, err := k.Begin(r, use)
+	if err != nil {
+		return err
+	}
+	if claim != nil && !claim.Held() {
+		return claim.SendPrevious(w, r)
+	}
+	answer, err := work(r.Context(), claim)
+	if err != nil {
+		claim.Fail(r.Context(), err)
+		return err
+	}
+	return answer.Send(w, r)
+}
+
 // Begin claims the request's key. It returns nil if there is none. The error is Malformed for a
 // key in the wrong format, and Invalid for a key that was used for another request.
 func (k *Manager) Begin(r *http.Request, use Operation) (*Claim, error) {
+	if use.NewID == nil {
+		use.NewID = newID
+	}
+	use.HoldTimeout = cmp.Or(use.HoldTimeout, defaultHold)
 	key, given, err := keyOf(r.Header)
 	if err != nil || !given {
 		return nil, err
@@ -218,6 +248,15 @@ func (c *Claim) Replay(w http.ResponseWriter) (*Answer, error) {
 		c.MarkReplayed(w)
 	}
 	return answer, err
+}
+
+// SendPrevious sends the response that Replay returns.
+func (c *Claim) SendPrevious(w http.ResponseWriter, r *http.Request) error {
+	answer, err := c.Replay(w)
+	if err != nil {
+		return err
+	}
+	return answer.Send(w, r)
 }
 
 // MarkReplayed sets the header that marks the response as replayed.

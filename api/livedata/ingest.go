@@ -44,14 +44,12 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer release()
-	claim, err := a.Keys.Begin(r, idempotency.Operation{
-		Route: ingestPath, Content: params.fingerprint(body), NewID: newID, HoldTimeout: keyHold,
-	})
+	claim, err := a.Keys.Begin(r, idempotency.Operation{Route: ingestPath, Content: params.fingerprint(body)})
 	switch {
 	case err != nil:
 		return err
 	case claim != nil && !claim.Held():
-		return replay(w, r, claim)
+		return claim.SendPrevious(w, r)
 	case claim != nil: // points without a time get the same time again and overwrite those of the first request
 		received = claim.ReceivedAt()
 	}

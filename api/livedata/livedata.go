@@ -55,9 +55,6 @@ type Deps struct {
 	Metrics prometheus.Registerer
 }
 
-// keyHold is how long a request may hold its idempotency key before a retry takes it over.
-const keyHold = 30 * time.Second
-
 type api struct {
 	Deps
 	sealer token.Sealer

@@ -172,21 +172,10 @@ func (a *api) createSource(w http.ResponseWriter, r *http.Request) error {
 	if err := request.DecodeJSON(raw, &body); err != nil {
 		return err
 	}
-	claim, err := a.Keys.Begin(
-		r, idempotency.Operation{Route: sourcesPath, Content: [][]byte{raw}, NewID: newID, HoldTimeout: keyHold},
-	)
-	if err != nil {
-		return err
-	}
-	if claim != nil && !claim.Held() {
-		return replay(w, r, claim)
-	}
-	answer, err := a.makeSource(r.Context(), &body, claim)
-	if err != nil {
-		claim.Fail(r.Context(), err)
-		return err
-	}
-	return answer.Send(w, r)
+	operation := idempotency.Operation{Route: sourcesPath, Content: [][]byte{raw}}
+	return a.Keys.Once(w, r, operation, func(ctx context.Context, claim *idempotency.Claim) (idempotency.Answer, error) {
+		return a.makeSource(ctx, &body, claim)
+	})
 }
 
 // makeSource creates the source that the body describes. With a claim it creates it at most
@@ -215,15 +204,6 @@ func (a *api) makeSource(
 	return createdSource(s), nil
 }
 
-// replay sends the response of the first request with the key.
-func replay(w http.ResponseWriter, r *http.Request, claim *idempotency.Claim) error {
-	answer, err := claim.Replay(w)
-	if err != nil {
-		return err
-	}
-	return answer.Send(w, r)
-}
-
 func createdSource(s registry.Source) idempotency.Answer {
 	status := statusNever
 	return idempotency.Answer{
@@ -231,8 +211,6 @@ func createdSource(s registry.Source) idempotency.Answer {
 		Data: sourceAnswer{Source: s, Status: &status},
 	}
 }
-
-func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 func (a *api) patchSource(w http.ResponseWriter, r *http.Request) error {
 	_, id, err := sourceOf(r)
@@ -248,22 +226,11 @@ func (a *api) patchSource(w http.ResponseWriter, r *http.Request) error {
 	if err := request.DecodeJSON(raw, &body); err != nil {
 		return err
 	}
-	claim, err := a.Keys.Begin(r, idempotency.Operation{
-		Route: sourcePath, Content: [][]byte{id[:], raw}, NewID: newID, HoldTimeout: keyHold,
+	operation := idempotency.Operation{Route: sourcePath, Content: [][]byte{id[:], raw}}
+	return a.Keys.Once(w, r, operation, func(ctx context.Context, claim *idempotency.Claim) (idempotency.Answer, error) {
+		answer, err := a.changeSource(ctx, id, &body, claim)
+		return idempotency.Answer{Status: http.StatusOK, Data: answer}, err
 	})
-	if err != nil {
-		return err
-	}
-	if claim != nil && !claim.Held() {
-		return replay(w, r, claim)
-	}
-	answer, err := a.changeSource(r.Context(), id, &body, claim)
-	if err != nil {
-		claim.Fail(r.Context(), err)
-		return err
-	}
-	reply.Data(w, r, http.StatusOK, answer)
-	return nil
 }
 
 // patchTypes are the media types of a patch.

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -109,6 +110,16 @@ const ofHolder = ` WHERE workspace_id = $1 AND actor_id = $2 AND route = $3 AND 
 func (db *Store) AnswerIdempotencyKey(ctx context.Context, c IdempotencyClaim, answer []byte) error {
 	_, err := AnswerIdempotencyKey(ctx, db.pool, c, answer)
 	return postgres.Classify(err)
+}
+
+// AnswerHeldKey is AnswerIdempotencyKey for a request whose effect is in the transaction: the error is
+// fault.Unavailable, so that the transaction is rolled back, if another request holds the key by now.
+func AnswerHeldKey(ctx context.Context, tx pgx.Tx, c IdempotencyClaim, answer []byte) error {
+	held, err := AnswerIdempotencyKey(ctx, tx, c, answer)
+	if err == nil && !held {
+		return fault.New(fault.Unavailable, "The request took too long").After(postgres.RetryAfter)
+	}
+	return err
 }
 
 // AnswerIdempotencyKey stores the response of the key's holder. It returns false, and stores

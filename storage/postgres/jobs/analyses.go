@@ -106,28 +106,16 @@ func (db *Store) CreateAnalysis(
 		if err != nil || key == nil {
 			return err
 		}
-		return answerKey(ctx, tx, *key, &created, response)
+		encoded, err := response(&created)
+		if err != nil {
+			return err
+		}
+		return access.AnswerHeldKey(ctx, tx, *key, encoded)
 	})
 	if postgres.Violates(err, "analyses_pkey") {
 		return Analysis{}, fault.New(fault.Conflict, "An analysis with this id exists").With("reason", "already_exists")
 	}
 	return created, postgres.Classify(err)
-}
-
-// answerKey stores the response for an idempotency key. The error is Unavailable if another request holds the key by
-// now.
-func answerKey(
-	ctx context.Context, tx pgx.Tx, key access.IdempotencyClaim, a *Analysis, response func(*Analysis) ([]byte, error),
-) error {
-	encoded, err := response(a)
-	if err != nil {
-		return err
-	}
-	held, err := access.AnswerIdempotencyKey(ctx, tx, key, encoded)
-	if err == nil && !held {
-		return fault.New(fault.Unavailable, "The request took too long").After(postgres.RetryAfter)
-	}
-	return err
 }
 
 // makeRoomForAnalysis removes old analyses of a workspace, and checks that one more may be queued.

@@ -70,11 +70,7 @@ func answerKey(
 	if err != nil {
 		return err
 	}
-	held, err := access.AnswerIdempotencyKey(ctx, tx, key, encoded)
-	if err == nil && !held {
-		return fault.New(fault.Unavailable, "The request took too long").After(postgres.RetryAfter)
-	}
-	return err
+	return access.AnswerHeldKey(ctx, tx, key, encoded)
 }
 
 func (db *Store) createSource(
