@@ -129,8 +129,8 @@ type Claim struct {
 	claim   access.IdempotencyClaim
 }
 
-// Once sends the response of work, or that of the first request with the same key. work gets the claim, nil for a request
-// without a key, and stores the response under it in the transaction of its effect.
+// Once sends the response of work, or that of the first request with the same key. work gets the claim, nil for a
+// request without a key, and stores the response under it in the transaction of its effect.
 func (k *Manager) Once(
 	w http.ResponseWriter, r *http.Request, use Operation, work func(context.Context, *Claim) (Answer, error),
 ) error {

@@ -144,7 +144,8 @@ func indexIn(refused *fault.Error) int {
 	return index
 }
 
-// submit writes a batch to the log, and returns the error with which it was refused, nil if it was applied.
+// submit writes a batch to the log and waits for its outcome. It returns why the batch was refused, nil if it was
+// applied.
 func (r *run) submit(ctx context.Context, id uuid.UUID, changes []change) (refused *fault.Error, err error) {
 	actions := make([]graph.Action, len(changes))
 	for i, c := range changes {

@@ -926,7 +926,7 @@ type NewAnalysis struct {
 	Weight    string            `json:"weight,omitempty"`
 	Direction AnalysisDirection `json:"direction,omitempty"`
 
-	// The probability with which the surfer follows an edge. Only for `pagerank`.
+	// The probability that the random surfer follows an edge. Only for `pagerank`.
 	Damping *float64 `json:"damping,omitempty"`
 
 	// The top-level property of nodes to which the values are written. Without it, nothing is written.

@@ -128,7 +128,8 @@ func (l *Lease) renew(ctx context.Context, since time.Time) error {
 // while the claim is valid, which it is for a time since the last call of renew without an error began; then the error
 // is ErrExpired.
 func Keep(
-	ctx context.Context, interval, valid time.Duration, since time.Time, renew func(context.Context) (held bool, err error),
+	ctx context.Context, interval, valid time.Duration, since time.Time,
+	renew func(context.Context) (held bool, err error),
 ) error {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

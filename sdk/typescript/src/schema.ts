@@ -3097,7 +3097,7 @@ export interface components {
             weight?: string;
             direction?: components["schemas"]["AnalysisDirection"];
             /**
-             * @description The probability with which the surfer follows an edge. Only for `pagerank`.
+             * @description The probability that the random surfer follows an edge. Only for `pagerank`.
              * @default 0.85
              */
             damping?: number;

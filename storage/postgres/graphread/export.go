@@ -47,8 +47,8 @@ func (db *Store) ExportGraph(ctx context.Context, workspace uuid.UUID, visitor V
 	})
 }
 
-// inSnapshot runs read in a read-only transaction of any duration with one snapshot and a setting. Before, it passes the
-// extent of the workspace's graph in this snapshot to begin. The error is NotFound if there is no such workspace.
+// inSnapshot runs read in a read-only transaction of any duration with one snapshot and a setting. Before, it passes
+// the extent of the workspace's graph in this snapshot to begin. The error is NotFound if there is no such workspace.
 func (db *Store) inSnapshot(
 	ctx context.Context, workspace uuid.UUID, setting string, begin func(Extent) error, read func(pgx.Tx) error,
 ) error {

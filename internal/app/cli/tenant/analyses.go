@@ -86,7 +86,7 @@ type GraphAnalyzeCmd struct {
 	RelationType []string `help:"Only edges of this type; repeat it for several." sep:"none" placeholder:"TYPE"`
 	Weight       string   `help:"Property of edges that is their weight." placeholder:"KEY"`
 	Direction    string   `help:"Edges of a node that count or are followed: out, in or both." placeholder:"DIRECTION"`
-	Damping      *float64 `help:"Probability with which PageRank follows an edge." placeholder:"0.85"`
+	Damping      *float64 `help:"Probability that PageRank follows an edge." placeholder:"0.85"`
 	Property     string   `help:"Property of nodes to which the values are written. Default: they are not written." placeholder:"KEY"`
 	Detach       bool     `help:"Do not wait until the analysis is done."`
 }

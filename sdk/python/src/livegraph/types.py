@@ -802,7 +802,7 @@ class NewAnalysis(TypedDict):
     direction: NotRequired[AnalysisDirection]
     damping: NotRequired[float]
     """
-    The probability with which the surfer follows an edge. Only for `pagerank`.
+    The probability that the random surfer follows an edge. Only for `pagerank`.
     """
     property: NotRequired[str]
     """

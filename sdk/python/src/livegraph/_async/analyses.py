@@ -43,7 +43,7 @@ class AsyncAnalyses:
             relation_types: Only edges of these types.
             weight: The property of edges that is their weight.
             direction: Which edges of a node count (``degree``), or are followed (``pagerank``).
-            damping: The probability with which an edge is followed, 0.85 by default. Only for ``pagerank``.
+            damping: The probability that an edge is followed, 0.85 by default. Only for ``pagerank``.
             property: The property of nodes to which the values are written. It requires the scope ``write:nodes``.
             idempotency_key: Without it, a new one.
 
