@@ -89,8 +89,8 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"answer", "execute_command", "history", "hybrid_search", "match_pattern", "neighbors", "node", "paths", "promql", "query", "search",
-		"series",
+		"answer", "execute_command", "history", "hybrid_search", "match_pattern", "neighbors", "node", "paths", "promql",
+		"query", "search", "series",
 	}, names)
 
 	call := func(name string, arguments any) toolAnswer {
