@@ -106,13 +106,14 @@ func TestOnlyHintsAboutTheSampleItselfAreKept(t *testing.T) {
 	}
 }
 
-// TestSpansWithoutBucketsAreLeftOut encodes a histogram as Prometheus' receiver for OpenTelemetry writes it if its first
-// buckets are empty. The engine would subtract the bucket at the offset of the empty span from another one.
+// TestSpansWithoutBucketsAreLeftOut encodes a histogram as Prometheus' receiver for OpenTelemetry writes it if its
+// first buckets are empty. The engine would subtract the bucket at the offset of the empty span from another one.
 func TestSpansWithoutBucketsAreLeftOut(t *testing.T) {
 	odd := &histogram.Histogram{
 		Count: 6, Sum: 1,
 		PositiveSpans: []histogram.Span{
-			{Offset: -5, Length: 0}, {Offset: 8, Length: 2}, {Offset: 2, Length: 0}, {Offset: 1, Length: 1}, {Offset: 4, Length: 0},
+			{Offset: -5, Length: 0}, {Offset: 8, Length: 2}, {Offset: 2, Length: 0}, {Offset: 1, Length: 1},
+			{Offset: 4, Length: 0},
 		},
 		PositiveBuckets: []int64{1, 0, 0},
 		NegativeSpans:   []histogram.Span{{Offset: 2, Length: 0}, {Offset: 0, Length: 0}, {Offset: 3, Length: 1}},
