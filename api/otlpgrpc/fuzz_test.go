@@ -41,18 +41,11 @@ func (h *reflecting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // isMetadata reports whether clients of gRPC may send a header.
 func isMetadata(name, value string) bool {
-	for _, c := range []byte(name) {
-		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.') {
-			return false
-		}
-	}
-	for _, c := range []byte(value) {
-		if c < ' ' || c > '~' {
-			return false
-		}
-	}
-	return name != "" && !strings.HasPrefix(name, "grpc-") && !strings.HasSuffix(name, "-bin") &&
-		value == strings.TrimSpace(value)
+	const allowed = "abcdefghijklmnopqrstuvwxyz0123456789-_."
+	isOther := func(c rune) bool { return !strings.ContainsRune(allowed, c) }
+	isControl := func(c rune) bool { return c < ' ' || c > '~' }
+	return name != "" && !strings.ContainsFunc(name, isOther) && !strings.ContainsFunc(value, isControl) &&
+		!strings.HasPrefix(name, "grpc-") && !strings.HasSuffix(name, "-bin") && value == strings.TrimSpace(value)
 }
 
 // FuzzCalls requires that a call of any message and header is the request of the same body and header, without those of

@@ -117,7 +117,7 @@ func FuzzExemplars(f *testing.F) {
 	f.Add(`{"a":"1","trace_id":"x y"} 0.67`, 1.0)
 	f.Add("{\"a\":\"1\"} 2\n{\"b\":\"\\\"\\n\"} -Inf", math.NaN())
 	f.Add(`{} NaN`, math.Inf(1))
-	f.Add(`{"b":"1","a":"1"} 1`, -0.0)
+	f.Add(`{"b":"1","a":"1"} 1`, math.Copysign(0, -1))
 	f.Add(`{"a":"1"}x 1`, 1e300)
 	f.Fuzz(func(t *testing.T, text string, value float64) {
 		var again []string

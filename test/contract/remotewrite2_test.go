@@ -188,7 +188,8 @@ func TestUnusualSeriesOfRemoteWriteAreReadAsTheyWereSent(t *testing.T) {
 		require.Equal(t, []string{"{" + labels + "1@0"}, at("histogram_quantile(0.5, custom{})", 0))
 		require.Equal(t, []string{"{" + labels + "7@0"}, at("histogram_sum(custom{})", 0))
 		require.Equal(t, []string{"{" + labels + "0.2@120"},
-			at("round(histogram_fraction(0, 0.1, increase(reset{}[3m])), 1e-8)", 2*time.Minute), "one of five is in the first bucket")
+			at("round(histogram_fraction(0, 0.1, increase(reset{}[3m])), 1e-8)", 2*time.Minute),
+			"one of five is in the first bucket")
 	}
 	require.Contains(t, l.sourceNames(t), "prometheus")
 }
