@@ -20,7 +20,7 @@ func checkEmbedder(t *testing.T, cfg config.Embedder) (doctor.Result, bool) {
 
 func TestTheEmbedderIsAskedForAVector(t *testing.T) {
 	var cfg config.Embedder
-	cfg.UseEmbedded(testenv.Embedder(t), "all-MiniLM-L6-v2", 384)
+	cfg.UseEmbedded(testenv.Embedder(t), config.EmbeddedModels[0])
 	cfg.Timeout = time.Second
 	r, _ := checkEmbedder(t, cfg)
 	require.Equal(t, doctor.OK, r.Status, r.Detail)

@@ -1214,7 +1214,7 @@ class SearchHitScores(TypedDict):
     """
     vector: float | None
     """
-    The cosine of the best chunk; 0 if it is negative.
+    The cosine of the best chunk, scaled for some models; 0 if it is negative.
     """
 
 
@@ -1244,7 +1244,7 @@ class HybridHitScores(TypedDict):
     """
     vector: float | None
     """
-    The cosine of the best chunk; 0 if it is negative.
+    The cosine of the best chunk, scaled for some models; 0 if it is negative.
     """
     graph: float | None
     """
