@@ -88,12 +88,14 @@ func TestAQuestionFindsAPassageInAnotherLanguage(t *testing.T) {
 	m, _ := config.FindEmbeddedModel(multilingual)
 	subjects := []map[string]string{
 		{"en": "The refrigerator is broken", "de": "Der Kühlschrank ist kaputt", "fr": "Le réfrigérateur est en panne"},
-		{"en": "Bread is baked with olives", "de": "Brot wird mit Oliven gebacken", "fr": "Le pain est cuit avec des olives"},
+		{"en": "Bread is baked with olives", "de": "Brot wird mit Oliven gebacken", "fr": "Le pain est cuit aux olives"},
 		{"en": "The contract ends in March", "de": "Der Vertrag endet im März", "fr": "Le contrat prend fin en mars"},
 		{"en": "Children play in the garden", "de": "Kinder spielen im Garten", "fr": "Les enfants jouent dans le jardin"},
 		{"en": "The train leaves at noon", "de": "Der Zug fährt um zwölf Uhr ab", "fr": "Le train part à midi"},
 	}
-	for _, languages := range [][2]string{{"de", "en"}, {"en", "de"}, {"fr", "en"}, {"en", "fr"}, {"de", "fr"}, {"fr", "de"}} {
+	for _, languages := range [][2]string{
+		{"de", "en"}, {"en", "de"}, {"fr", "en"}, {"en", "fr"}, {"de", "fr"}, {"fr", "de"},
+	} {
 		var texts []string
 		for _, s := range subjects {
 			texts = append(texts, m.PassagePrefix+s[languages[1]])

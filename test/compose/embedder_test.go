@@ -86,7 +86,8 @@ func TestTheEmbeddersImageIsMadeOfTheEmbeddedEdition(t *testing.T) {
 
 	files := copiedToTheEmbedder(t)
 	for _, needed := range []string{
-		"server.py", "handler.py", "lanes.py", "model.py", "minilm.py", "e5.py", "lifetime.py", "serving.py", "vocab.txt", "NOTICE",
+		"server.py", "handler.py", "lanes.py", "model.py", "minilm.py", "e5.py", "lifetime.py", "serving.py", "vocab.txt",
+		"NOTICE",
 	} {
 		require.Contains(t, files, needed)
 	}

@@ -137,9 +137,8 @@ func TestOnlyAProcessThatEmbedsQueriesWhereAnEmbeddedModelHasRunWatchesTheIndex(
 		return func(model string) bool { return slices.Contains(names, model) }
 	}
 	require.Equal(t, []embed.Model{minilm}, indexModels(api, static, ran(minilm.Name)))
-	require.Equal(
-		t, []embed.Model{minilm, other}, indexModels(&config.Config{Roles: []string{"all"}}, static, ran(other.Name, minilm.Name)),
-	)
+	all := &config.Config{Roles: []string{"all"}}
+	require.Equal(t, []embed.Model{minilm, other}, indexModels(all, static, ran(other.Name, minilm.Name)))
 	require.Empty(t, indexModels(api, static, ran()), "no embedded model has ever run here")
 	require.Empty(t, indexModels(api, minilm, ran(minilm.Name)), "it is the configured one")
 	require.Equal(t, []embed.Model{other}, indexModels(api, minilm, ran(minilm.Name, other.Name)))

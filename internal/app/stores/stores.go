@@ -90,8 +90,8 @@ func openEmbedder(cfg config.Embedder, prefix string) (embed.Embedder, error) {
 	}
 	return embed.NewRemote(embed.Options{
 		URL: cfg.Address, Key: cfg.Key.Reveal(), Model: embed.Model{Name: cfg.Model, Dimensions: cfg.Dimensions},
-		Prefix: prefix, AllowPrivateAddresses: cfg.AllowPrivateAddresses, Batch: cfg.Batch, Timeout: cfg.Timeout, Retries: cfg.Retries,
-		TLS: files,
+		Prefix: prefix, AllowPrivateAddresses: cfg.AllowPrivateAddresses, Batch: cfg.Batch, Timeout: cfg.Timeout,
+		Retries: cfg.Retries, TLS: files,
 	})
 }
 

@@ -44,6 +44,9 @@ func TestTheEmbedderIsAskedForAVector(t *testing.T) {
 		"nobody there": {change: func(e *config.Embedder) {
 			e.Address = "http://127.0.0.1:1/v1"
 		}, detail: "does not answer", advice: "logs/embedder.log"},
+		"nobody there, of another model": {change: func(e *config.Embedder) {
+			e.Address, e.Model = "http://127.0.0.1:1/v1", "multilingual-e5-small"
+		}, detail: "does not answer", advice: "logs/embedder-multilingual-e5-small.log"},
 		"private": {change: func(e *config.Embedder) {
 			e.AllowPrivateAddresses = false
 		}, detail: "not a public address", advice: "LIVEGRAPH_EMBEDDER"},

@@ -10,6 +10,7 @@ from tokenizers.pre_tokenizers import Metaspace
 from tokenizers.processors import TemplateProcessing
 
 FIRST, LAST, UNKNOWN = ("<s>", 0), ("</s>", 2), 3
+MOST_CHARACTERS = 1 << 14  # of a text, more than are read of usual ones
 
 
 class Unigrams:
@@ -22,6 +23,6 @@ class Unigrams:
         self.tokeniser.enable_truncation(most)
 
     def ids(self, texts):
-        # The letters are composed first, because each is replaced for itself.
-        texts = [unicodedata.normalize("NFC", text).translate(self.replaced) for text in texts]
+        # The letters are composed first, because each is replaced for itself. One may be replaced by 18.
+        texts = [unicodedata.normalize("NFC", text).translate(self.replaced)[:MOST_CHARACTERS] for text in texts]
         return [encoding.ids for encoding in self.tokeniser.encode_batch(texts)]
