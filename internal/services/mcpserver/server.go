@@ -73,6 +73,7 @@ func New(o Options) *mcp.Server {
 		addTool(server, answerTool, c.answerQuestion)
 		addTool(server, neighborsTool, c.neighbors)
 		addTool(server, pathsTool, c.paths)
+		addTool(server, matchTool, c.match)
 		addTool(server, historyTool, c.history)
 	}
 	if may(scopeWriteNodes) || may(scopeWriteEdges) {
