@@ -52,7 +52,7 @@ func startClickHouse(ctx context.Context, o engine.Options, shards Shards) (*sup
 	if s.Memory == 0 {
 		s.Memory = clickhouseMemory()
 	}
-	program, err := writeProgram(s, "front.py")
+	program, err := writeProgram(s, clickhouseName, "front.py")
 	if err != nil {
 		return nil, err
 	}

@@ -17,12 +17,15 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -77,9 +80,9 @@ type Engines struct {
 
 	engineOptions func(name string, packages *install.Packages) engine.Options
 	mu            sync.Mutex
-	embedder      *supervisor.Process // may be started and stopped while the others run
+	embedders     map[string]*supervisor.Process // by their names; may be started and stopped while the others run
 	registerer    prometheus.Registerer
-	registered    bool // whether the embedder is registered
+	registered    map[string]bool // the embedders that are registered
 }
 
 // Start locks the data directory and starts, concurrently, each engine without a configured
@@ -97,7 +100,9 @@ func Start(ctx context.Context, o Options) (*Engines, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engines{addresses: o.Configured, lock: lock}
+	e := &Engines{
+		addresses: o.Configured, lock: lock, embedders: map[string]*supervisor.Process{}, registered: map[string]bool{},
+	}
 	if err := e.start(ctx, dir, o); err != nil {
 		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 		defer cancel()
@@ -121,12 +126,7 @@ func (e *Engines) start(ctx context.Context, dir string, o Options) error {
 		})
 	}
 	if o.Embedder != nil && o.Configured.EmbedderURL == "" {
-		group.Go(func() (err error) {
-			e.embedder, err = StartEmbedder(ctx, EmbedderOptions{
-				Options: options(embedderName, nil), EmbedderSettings: *o.Embedder,
-			})
-			return err
-		})
+		group.Go(func() error { return e.startEmbedder(ctx, *o.Embedder, options) })
 	}
 	group.Go(func() error {
 		wanted := e.processes(o)
@@ -146,6 +146,21 @@ func (e *Engines) start(ctx context.Context, dir string, o Options) error {
 		return err
 	}
 	e.fillAddresses()
+	return nil
+}
+
+// startEmbedder starts the embedder of the settings.
+func (e *Engines) startEmbedder(
+	ctx context.Context, settings EmbedderSettings, options func(string, *install.Packages) engine.Options,
+) error {
+	name := embedderFiles[cmp.Or(settings.Model, EmbedderModel)].name
+	p, err := StartEmbedder(ctx, EmbedderOptions{Options: options(name, nil), EmbedderSettings: settings})
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.embedders[name], e.addresses.EmbedderURL = p, p.Address()
 	return nil
 }
 
@@ -196,7 +211,6 @@ func (e *Engines) fillAddresses() {
 		{e.postgres, &e.addresses.PostgresURL},
 		{e.valkey, &e.addresses.RedisURL},
 		{e.milvus, &e.addresses.MilvusAddress},
-		{e.embedder, &e.addresses.EmbedderURL},
 	} {
 		if filled.process != nil {
 			*filled.address = filled.process.Address()
@@ -214,9 +228,11 @@ func (e *Engines) Kafka() *Kafka { return e.kafka }
 func (e *Engines) Processes() []*supervisor.Process {
 	var running []*supervisor.Process
 	e.mu.Lock()
-	embedder := e.embedder
+	for _, name := range slices.Sorted(maps.Keys(e.embedders)) {
+		running = append(running, e.embedders[name])
+	}
 	e.mu.Unlock()
-	for _, p := range []*supervisor.Process{embedder, e.clickhouse, e.milvus, e.valkey, e.postgres} {
+	for _, p := range []*supervisor.Process{e.clickhouse, e.milvus, e.valkey, e.postgres} {
 		if p != nil {
 			running = append(running, p)
 		}
@@ -234,7 +250,7 @@ func (e *Engines) Register(registerer prometheus.Registerer) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.registerer = registerer
-	e.registerEmbedder()
+	e.registerEmbedders()
 }
 
 func registerRestarts(registerer prometheus.Registerer, engine string, restarts func() float64) {

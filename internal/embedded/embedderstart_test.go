@@ -72,8 +72,8 @@ func TestTheEmbedderStartsAndEndsBesideEnginesThatRun(t *testing.T) {
 	require.NoError(t, err)
 	metrics := prometheus.NewPedanticRegistry()
 	engines.Register(metrics)
-	require.False(t, engines.HadEmbedder())
-	require.NoError(t, engines.StopEmbedder(t.Context()), "none runs")
+	require.False(t, engines.HadEmbedder(embedded.EmbedderModel))
+	require.NoError(t, engines.StopEmbedder(t.Context(), embedded.EmbedderModel), "none runs")
 	for range 2 { // the second time after a stop
 		at, err := engines.StartEmbedder(t.Context(), embedded.EmbedderSettings{})
 		require.NoError(t, err)
@@ -86,10 +86,10 @@ func TestTheEmbedderStartsAndEndsBesideEnginesThatRun(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, counted, 1)
 		require.Len(t, counted[0].GetMetric(), 1)
-		require.NoError(t, engines.StopEmbedder(t.Context()))
+		require.NoError(t, engines.StopEmbedder(t.Context(), embedded.EmbedderModel))
 		requireNoProcesses(t, dir, 0)
 	}
-	require.True(t, engines.HadEmbedder())
+	require.True(t, engines.HadEmbedder(embedded.EmbedderModel))
 	_, err = engines.StartEmbedder(t.Context(), embedded.EmbedderSettings{})
 	require.NoError(t, err)
 	require.NoError(t, engines.Stop(t.Context()), "the others' end is its end")

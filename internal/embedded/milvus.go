@@ -31,7 +31,7 @@ func StartMilvus(ctx context.Context, o engine.Options) (*supervisor.Process, er
 	if err != nil {
 		return nil, err
 	}
-	program, err := writeProgram(s, "server.py")
+	program, err := writeProgram(s, milvusName, "server.py")
 	if err != nil {
 		return nil, err
 	}

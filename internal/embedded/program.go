@@ -23,15 +23,15 @@ var programs embed.FS
 // programExtensions are the extensions of the files of a server.
 var programExtensions = []string{".py", ".txt"}
 
-// writeProgram writes the files of an engine's server into the engine's folder and returns the path
-// of its main file.
-func writeProgram(s *engine.Setup, main string) (string, error) {
+// writeProgram writes the files of a server, which are in a folder of assets, into the engine's folder and returns the
+// path of its main file.
+func writeProgram(s *engine.Setup, folder, main string) (string, error) {
 	dir := filepath.Join(s.Dir, "program")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("starting %s: %w", s.Name, err)
 	}
-	for _, folder := range []string{"shared", s.Name} {
-		err := fs.WalkDir(programs, path.Join("assets", folder), func(file string, entry fs.DirEntry, err error) error {
+	for _, name := range []string{"shared", folder} {
+		err := fs.WalkDir(programs, path.Join("assets", name), func(file string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !slices.Contains(programExtensions, path.Ext(file)) {
 				return err
 			}

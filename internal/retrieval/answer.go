@@ -88,7 +88,7 @@ func (e *Engine) embedCandidates(ctx context.Context, c *candidates) error {
 		if err != nil {
 			return err
 		}
-		c.setVectors(vectors)
+		c.setVectors(e.deps.Embedder.Model(), vectors)
 		return nil
 	})
 }
@@ -170,16 +170,16 @@ func urlOf(node *graph.Node, nodes map[uuid.UUID]graph.Node) string {
 	return mark.SourceURL
 }
 
-// cosine returns the cosine of two vectors of length 1, 0 if it is negative or one of them is nil.
-func cosine(a, b embed.Vector) float64 {
-	if len(a) != len(b) {
+// scaledCosine returns the scaled cosine of two vectors of a model, 0 if it is negative or one of them is nil.
+func scaledCosine(model embed.Model, a, b embed.Vector) float64 {
+	if len(a) != len(b) || len(a) == 0 {
 		return 0
 	}
 	sum := 0.0
 	for i := range a {
 		sum += float64(a[i]) * float64(b[i])
 	}
-	return min(max(sum, 0), 1)
+	return min(max(model.Similarity(sum), 0), 1)
 }
 
 // isUnavailableOrRefused reports whether an error of the embedder is temporary, or it refuses a text.

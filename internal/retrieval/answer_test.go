@@ -241,7 +241,7 @@ func FuzzChosenSentences(f *testing.F) {
 			if limit%2 == 0 {
 				vectors, err := static.Embed(t.Context(), c.texts())
 				require.NoError(t, err)
-				c.setVectors(vectors)
+				c.setVectors(embed.Model{}, vectors)
 			}
 			chosen := c.choose(DefaultWeights(), int(limit%10)+1)
 			require.LessOrEqual(t, len(chosen), int(limit%10)+1)
@@ -274,7 +274,7 @@ func BenchmarkAnswer(b *testing.B) {
 				c := newCandidates("what moves water to the reactor of hall 7?", passages)
 				vectors, err := static.Embed(b.Context(), c.texts())
 				require.NoError(b, err)
-				c.setVectors(vectors)
+				c.setVectors(embed.Model{}, vectors)
 				require.NotEmpty(b, c.choose(DefaultWeights(), 3))
 			}
 		})

@@ -230,6 +230,9 @@ func (e *Engine) nearestChunks(
 	switch late := errors.Is(ctx.Err(), context.DeadlineExceeded); {
 	case err == nil:
 		e.vectorBreaker.RecordSuccess()
+		for i := range hits {
+			hits[i].Cosine = index.Model.Similarity(hits[i].Cosine)
+		}
 	case ctx.Err() != nil && !late: // the caller cancelled: not a failure of the store
 	case late || isUnavailable(err):
 		e.vectorBreaker.RecordFailure()

@@ -145,7 +145,7 @@ func (c *candidates) compare(s *sentence, chosen []*sentence) (similarity float6
 			return 1, true
 		}
 		if c.embedded && s.vector != nil && other.vector != nil {
-			common = cosine(s.vector, other.vector)
+			common = scaledCosine(c.model, s.vector, other.vector)
 		}
 		similarity = max(similarity, common)
 	}

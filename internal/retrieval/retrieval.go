@@ -155,5 +155,5 @@ type TextHit struct {
 type VectorHit struct {
 	Node   uuid.UUID
 	Chunk  int
-	Cosine float64
+	Cosine float64 // scaled by the engine, see [vector.Model.Similarity]
 }

@@ -51,6 +51,18 @@ func TestWhatBothLanesFindComesBeforeWhatOneDoes(t *testing.T) {
 	require.Equal(t, "This is the description of number 2.", r.Hits[0].Snippet)
 }
 
+func TestCosinesOfAModelAreScaled(t *testing.T) {
+	s := newFakeLanes()
+	s.model = embed.Model{Name: "multilingual-e5-small", Dimensions: 384}
+	s.otherModel = s.model.Name
+	s.vectors = []VectorHit{{wikiID(1), 0, 0.9}, {wikiID(2), 0, 0.85}, {wikiID(3), 0, 0.79}}
+	r, err := s.engine(nodesOf(4)).Search(t.Context(), Query{Text: "pump", Limit: 10})
+	require.NoError(t, err)
+	require.Equal(t, []string{"node 1", "node 2"}, names(r.Hits), "the third has nothing in common with the query")
+	require.InDelta(t, 0.5, *r.Hits[0].Scores.Vector, 1e-9)
+	require.InDelta(t, 0.25, *r.Hits[1].Scores.Vector, 1e-9)
+}
+
 func TestAWeakMatchOfFrequentWordsDoesNotHideAParaphrase(t *testing.T) {
 	s := newFakeLanes()
 	s.text = []TextHit{{wikiID(1), 2.2, 0.12}} // the best of only poor matches: it has "the"

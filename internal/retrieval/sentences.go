@@ -79,7 +79,8 @@ type candidates struct {
 	weights  []float64      // of these words, by index
 	passages []passage
 	list     []*sentence
-	embedded bool // the sentences have vectors
+	embedded bool        // the sentences have vectors
+	model    embed.Model // of the vectors
 }
 
 // questionWords ask for something, and are no evidence that a sentence answers a question.
@@ -193,11 +194,12 @@ func (c *candidates) texts() []string {
 	return texts
 }
 
-// setVectors sets the vectors of texts.
-func (c *candidates) setVectors(vectors []embed.Vector) {
+// setVectors sets the vectors of texts, by a model.
+func (c *candidates) setVectors(model embed.Model, vectors []embed.Vector) {
+	c.model = model
 	for i, s := range c.list {
 		s.vector = vectors[1+i]
-		s.cosine = cosine(vectors[0], s.vector)
+		s.cosine = scaledCosine(model, vectors[0], s.vector)
 	}
 	c.embedded = true
 }

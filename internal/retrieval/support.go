@@ -51,7 +51,7 @@ func (e *Engine) checkSupport(
 		s := &sentences[i]
 		g := GeneratedSentence{Text: s.text, Citations: s.citations}
 		cited := mergeSources(sources, s.citations)
-		g.Support = cited.support(s.text, vectors[i], w)
+		g.Support = cited.support(s.text, e.deps.Embedder.Model(), vectors[i], w)
 		g.Supported = g.Support >= minSupport && cited.hasNumbers(s.text) && cited.hasAddresses(s.text)
 		checked = append(checked, g)
 	}
@@ -90,7 +90,7 @@ func mergeSources(sources []source, indexes []int) source {
 // support returns how much of a sentence the source contains: the weighted mean of the share of its words, of which
 // long ones count more, and of the highest cosine with a sentence of the source. The weights are those of the
 // relevance.
-func (s *source) support(sentence string, vector embed.Vector, w Weights) float64 {
+func (s *source) support(sentence string, model embed.Model, vector embed.Vector, w Weights) float64 {
 	words := newQueryWords(sentence)
 	found := map[string]bool{}
 	for _, word := range s.words {
@@ -114,7 +114,7 @@ func (s *source) support(sentence string, vector embed.Vector, w Weights) float6
 	}
 	best := 0.0
 	for _, other := range s.vectors {
-		best = max(best, cosine(vector, other))
+		best = max(best, scaledCosine(model, vector, other))
 	}
 	text, meaning := textRelevance*w.Text, vectorRelevance*w.Vector
 	if text+meaning == 0 {

@@ -788,7 +788,7 @@ type HybridScores struct {
 	// By words, relative to the best result.
 	Text *float64 `json:"text"`
 
-	// The cosine of the best chunk; 0 if it is negative.
+	// The cosine of the best chunk, scaled for some models; 0 if it is negative.
 	Vector *float64 `json:"vector"`
 
 	// By the traversal, relative to the best result.
@@ -1395,7 +1395,7 @@ type SearchScores struct {
 	// By words, relative to the best result.
 	Text *float64 `json:"text"`
 
-	// The cosine of the best chunk; 0 if it is negative.
+	// The cosine of the best chunk, scaled for some models; 0 if it is negative.
 	Vector *float64 `json:"vector"`
 }
 

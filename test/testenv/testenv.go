@@ -120,10 +120,10 @@ func PrintProgress(e engine.Event) {
 // options returns an engine's options. An empty dir selects the shared folder.
 func options(name, dir string) (engine.Options, error) {
 	installOnce := packages
-	switch name {
-	case embedderName:
+	switch {
+	case strings.HasPrefix(name, embedderName):
 		installOnce = embedderPackages
-	case milvusStandaloneName:
+	case name == milvusStandaloneName:
 		installOnce = standalonePackages
 	}
 	pkgs, err := installOnce()
@@ -257,6 +257,25 @@ func RequireEngines(t testing.TB) {
 func Embedder(t testing.TB) string {
 	t.Helper()
 	return started(t, embedder).Address()
+}
+
+// EmbedderWith is Embedder for another model, whose packages it installs.
+func EmbedderWith(t testing.TB, model string) string {
+	t.Helper()
+	start, _ := otherEmbedders.LoadOrStore(model, starter(embedderName+"-"+model, startEmbedderWith(model)))
+	return started(t, start.(func() (*supervisor.Process, error))).Address()
+}
+
+// otherEmbedders has the function that starts the embedder of each model that a test used.
+var otherEmbedders sync.Map
+
+func startEmbedderWith(model string) func(context.Context, engine.Options) (*supervisor.Process, error) {
+	return func(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
+		o.Packages, o.Progress = nil, PrintProgress // those of the model
+		return embedded.StartEmbedder(ctx, embedded.EmbedderOptions{
+			Options: o, EmbedderSettings: embedded.EmbedderSettings{Model: model, Threads: 1},
+		})
+	}
 }
 
 func started(t testing.TB, start func() (*supervisor.Process, error)) *supervisor.Process {

@@ -56,7 +56,7 @@ func (b *builder) parts() []part {
 		{"dead letters", consumes, b.addDeadLetterWatch},
 		{"engine probes", true, b.addEngineProbes},
 		{"garbage collection", true, b.addGCTuner},
-		{"index embedder", b.needsIndexEmbedder(), b.addIndexEmbedder},
+		{"index embedder", len(b.indexModels()) > 0, b.addIndexEmbedder},
 	}
 }
 

@@ -194,7 +194,8 @@ func (c *Options) embedder() *embedded.EmbedderSettings {
 	if !c.NeedsEmbedder() {
 		return nil
 	}
-	return &embedded.EmbedderSettings{Threads: c.Embedder.Threads}
+	model, _ := c.Embedder.Embedded()
+	return &embedded.EmbedderSettings{Model: model.Name, Threads: c.Embedder.Threads}
 }
 
 // missingEngines returns the engine addresses that are not configured for a process with
@@ -236,7 +237,9 @@ func (c *Options) useEngines(a embedded.Addresses) {
 	c.Redis.URL = config.Secret(a.RedisURL)
 	c.Milvus.Address = a.MilvusAddress
 	c.Capabilities = a.Capabilities
-	c.Embedder.UseEmbedded(a.EmbedderURL, embedded.EmbedderModel, embedded.EmbedderDimensions)
+	if model, ok := c.Embedder.Embedded(); ok {
+		c.Embedder.UseEmbedded(a.EmbedderURL, model)
+	}
 }
 
 func (c *Options) runFile(addr address, metricsURL string) runfile.Server {
@@ -253,7 +256,7 @@ func (c *Options) runFile(addr address, metricsURL string) runfile.Server {
 		Capabilities: c.Capabilities, ClickHouseCluster: c.ClickHouse.Cluster,
 		Embedder: runfile.Embedder{
 			Address: c.Embedder.Address, Key: c.Embedder.Key.Reveal(), Model: c.Embedder.Model,
-			Dimensions:            c.Embedder.Dimensions,
+			Dimensions: c.Embedder.Dimensions, QueryPrefix: c.Embedder.QueryPrefix, PassagePrefix: c.Embedder.PassagePrefix,
 			AllowPrivateAddresses: c.Embedder.AllowPrivateAddresses, TLS: c.Embedder.TLS.Absolute(),
 		},
 		Chat: runfile.Chat{

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/retrieval/chat"
@@ -76,9 +75,9 @@ func OpenClickHouse(ctx context.Context, cfg *config.Config, more ...clickhouse.
 	return clickhouse.Open(ctx, cfg.ClickHouse.URL.Reveal(), more...)
 }
 
-// openEmbedder creates the configured embedder. It returns nil if none is configured and
-// none was started.
-func openEmbedder(cfg config.Embedder) (embed.Embedder, error) {
+// openEmbedder creates the configured embedder, which sends the prefix before each text. It returns nil if none is
+// configured and none was started.
+func openEmbedder(cfg config.Embedder, prefix string) (embed.Embedder, error) {
 	switch {
 	case cfg.Static():
 		return embed.NewStatic(), nil
@@ -91,8 +90,8 @@ func openEmbedder(cfg config.Embedder) (embed.Embedder, error) {
 	}
 	return embed.NewRemote(embed.Options{
 		URL: cfg.Address, Key: cfg.Key.Reveal(), Model: embed.Model{Name: cfg.Model, Dimensions: cfg.Dimensions},
-		AllowPrivateAddresses: cfg.AllowPrivateAddresses, Batch: cfg.Batch, Timeout: cfg.Timeout, Retries: cfg.Retries,
-		TLS: files,
+		Prefix: prefix, AllowPrivateAddresses: cfg.AllowPrivateAddresses, Batch: cfg.Batch, Timeout: cfg.Timeout,
+		Retries: cfg.Retries, TLS: files,
 	})
 }
 
@@ -103,31 +102,37 @@ type Embedders struct {
 	Queries       *embed.Queries // nil likewise
 	queryEmbedder embed.Embedder // used by Queries
 	textsEmbedder embed.Embedder // used by Queries
-	// EmbeddedURL is the URL of the embedded embedder while it runs beside the configured
-	// embedder, for an index of its model.
-	EmbeddedURL *atomic.Pointer[string]
+	// Beside is the embedded embedder that runs beside the configured embedder, for an index
+	// of its model; nil: none does.
+	Beside *atomic.Pointer[RunningEmbedder]
+}
+
+// RunningEmbedder is an embedded embedder that runs.
+type RunningEmbedder struct {
+	URL   string // with its key
+	Model config.EmbeddedModel
 }
 
 // OpenEmbedders creates the configured embedders.
 func OpenEmbedders(cfg config.Embedder) (e Embedders, err error) {
-	if e.Embedder, err = openEmbedder(cfg); err != nil || e.Embedder == nil {
+	if e.Embedder, err = openEmbedder(cfg, cfg.PassagePrefix); err != nil || e.Embedder == nil {
 		return e, err
 	}
 	e.queryEmbedder, e.textsEmbedder = e.Embedder, e.Embedder
 	if cfg.Remote() {
-		if e.queryEmbedder, err = openEmbedder(cfg.ForQueries()); err != nil {
+		if e.queryEmbedder, err = openEmbedder(cfg.ForQueries(), cfg.QueryPrefix); err != nil {
 			return e, err
 		}
-		if e.textsEmbedder, err = openEmbedder(cfg.ForTexts()); err != nil {
+		if e.textsEmbedder, err = openEmbedder(cfg.ForTexts(), cfg.PassagePrefix); err != nil {
 			return e, err
 		}
 	}
-	embeddedAt := new(atomic.Pointer[string])
-	e.EmbeddedURL = embeddedAt
+	beside := new(atomic.Pointer[RunningEmbedder])
+	e.Beside = beside
 	e.Queries = embed.NewQueries(embed.QueryOptions{
 		Embedder: e.queryEmbedder, Texts: e.textsEmbedder, Timeout: cfg.QueryTimeout,
 		Other: func(m embed.Model) (embed.Embedder, bool) {
-			return previousEmbedder(cfg, embeddedAt.Load(), m)
+			return previousEmbedder(cfg, beside.Load(), m)
 		},
 	})
 	return e, nil
@@ -136,7 +141,7 @@ func OpenEmbedders(cfg config.Embedder) (e Embedders, err error) {
 // previousEmbedder creates an embedder for the model of an index that was built before the
 // settings changed: the static one of the binary, the one that is configured as the
 // previous one, or the embedded one if it runs. It returns false if none has the model.
-func previousEmbedder(cfg config.Embedder, embeddedAt *string, model embed.Model) (embed.Embedder, bool) {
+func previousEmbedder(cfg config.Embedder, beside *RunningEmbedder, model embed.Model) (embed.Embedder, bool) {
 	if static := embed.NewStatic(); static.Model() == model {
 		return static, true
 	}
@@ -144,13 +149,13 @@ func previousEmbedder(cfg config.Embedder, embeddedAt *string, model embed.Model
 	ofModel := func() bool {
 		return previous.Remote() && embed.Model{Name: previous.Model, Dimensions: previous.Dimensions} == model
 	}
-	if !ofModel() && embeddedAt != nil {
-		previous.UseEmbedded(*embeddedAt, embedded.EmbedderModel, embedded.EmbedderDimensions)
+	if !ofModel() && beside != nil {
+		previous.UseEmbedded(beside.URL, beside.Model)
 	}
 	if !ofModel() {
 		return nil, false
 	}
-	e, err := openEmbedder(previous.ForQueries())
+	e, err := openEmbedder(previous.ForQueries(), previous.QueryPrefix)
 	return e, err == nil
 }
 
@@ -238,5 +243,11 @@ func redisOptions(cfg config.Redis) (redis.Options, error) {
 	}, err
 }
 
-// EmbeddedModel is the model of the embedded embedder.
-var EmbeddedModel = embed.Model{Name: embedded.EmbedderModel, Dimensions: embedded.EmbedderDimensions}
+// FindEmbeddedModel returns the embedded model of an index. It returns false if the model is another one.
+func FindEmbeddedModel(index embed.Model) (config.EmbeddedModel, bool) {
+	if index.Name == "" {
+		return config.EmbeddedModel{}, false
+	}
+	m, ok := config.FindEmbeddedModel(index.Name)
+	return m, ok && m.Dimensions == index.Dimensions
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/platform/config"
@@ -33,12 +34,17 @@ func newEmbedderServer(t *testing.T, dimensions int) (url string, lastRequest fu
 	return s.URL, func() (string, string) { return key, model }
 }
 
+var (
+	childModel    = config.EmbeddedModels[0]
+	embeddedModel = embed.Model{Name: childModel.Name, Dimensions: childModel.Dimensions}
+)
+
 func TestAnIndexOfAnotherModelIsAskedByWhoeverHasThatModel(t *testing.T) {
 	static := embed.NewStatic().Model()
 	before := embed.Model{Name: "before", Dimensions: 3}
 	remote, askedRemote := newEmbedderServer(t, 3)
-	child, askedChild := newEmbedderServer(t, EmbeddedModel.Dimensions)
-	embedded := "http://:child-key@" + child[len("http://"):] + "/v1"
+	child, askedChild := newEmbedderServer(t, embeddedModel.Dimensions)
+	embedded := RunningEmbedder{"http://:child-key@" + child[len("http://"):] + "/v1", childModel}
 
 	named := config.Embedder{Address: config.EmbedderStatic, Batch: 1, Timeout: time.Minute, QueryTimeout: time.Minute,
 		AllowPrivateAddresses: true, PreviousAddress: remote, PreviousKey: "remote-key", PreviousModel: before.Name,
@@ -48,13 +54,13 @@ func TestAnIndexOfAnotherModelIsAskedByWhoeverHasThatModel(t *testing.T) {
 	strict := unnamed // private addresses are not allowed, but the embedded embedder is on this machine
 	strict.AllowPrivateAddresses = false
 	ours := named // the configured previous API has the embedded embedder's model
-	ours.PreviousModel, ours.PreviousDimensions = EmbeddedModel.Name, EmbeddedModel.Dimensions
+	ours.PreviousModel, ours.PreviousDimensions = embeddedModel.Name, embeddedModel.Dimensions
 	var askedOurs func() (string, string)
-	ours.PreviousAddress, askedOurs = newEmbedderServer(t, EmbeddedModel.Dimensions)
+	ours.PreviousAddress, askedOurs = newEmbedderServer(t, embeddedModel.Dimensions)
 
 	for name, c := range map[string]struct {
 		cfg   config.Embedder
-		at    *string
+		at    *RunningEmbedder
 		model embed.Model
 		asked func() (key, model string) // nil: no API is called
 		key   string
@@ -69,15 +75,15 @@ func TestAnIndexOfAnotherModelIsAskedByWhoeverHasThatModel(t *testing.T) {
 			cfg: named, at: &embedded, model: before, asked: askedRemote, key: "Bearer remote-key", known: true,
 		},
 		"embedded": {
-			cfg: strict, at: &embedded, model: EmbeddedModel, asked: askedChild, key: "Bearer child-key", known: true,
+			cfg: strict, at: &embedded, model: embeddedModel, asked: askedChild, key: "Bearer child-key", known: true,
 		},
 		"embedded, though another is named": {
-			cfg: named, at: &embedded, model: EmbeddedModel, asked: askedChild, key: "Bearer child-key", known: true,
+			cfg: named, at: &embedded, model: embeddedModel, asked: askedChild, key: "Bearer child-key", known: true,
 		},
 		"an API of the embedded one's model": {
-			cfg: ours, at: &embedded, model: EmbeddedModel, asked: askedOurs, key: "Bearer remote-key", known: true,
+			cfg: ours, at: &embedded, model: embeddedModel, asked: askedOurs, key: "Bearer remote-key", known: true,
 		},
-		"embedded, which does not run": {cfg: unnamed, model: EmbeddedModel},
+		"embedded, which does not run": {cfg: unnamed, model: embeddedModel},
 		"named is of other dimensions": {cfg: named, model: embed.Model{Name: before.Name, Dimensions: 4}},
 		"named is another":             {cfg: named, model: embed.Model{Name: "older", Dimensions: 3}},
 		"nobody knows it":              {cfg: unnamed, at: &embedded, model: before},
@@ -102,25 +108,64 @@ func TestAnIndexOfAnotherModelIsAskedByWhoeverHasThatModel(t *testing.T) {
 	}
 }
 
+func TestQueriesAndPassagesHaveThePrefixesOfTheModel(t *testing.T) {
+	var inputs []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct{ Input []string }
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&request))
+		inputs = append(inputs, request.Input...)
+		data := make([]any, len(request.Input))
+		for i := range data {
+			data[i] = map[string]any{"index": i, "embedding": []float64{1, 0}}
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"data": data})
+	}))
+	defer server.Close()
+	before := embed.Model{Name: "before", Dimensions: 2}
+	embedders, err := OpenEmbedders(config.Embedder{
+		Address: server.URL, Model: "m", Dimensions: 2, QueryPrefix: "q: ", PassagePrefix: "p: ", AllowPrivateAddresses: true,
+		Batch: 8, Timeout: time.Minute, QueryTimeout: time.Minute,
+		PreviousAddress: server.URL, PreviousModel: before.Name, PreviousDimensions: 2, PreviousQueryPrefix: "old: ",
+	})
+	require.NoError(t, err)
+	defer embedders.Close()
+	_, err = embedders.Embedder.Embed(t.Context(), []string{"pump", " ", "fan"})
+	require.NoError(t, err)
+	_, err = embedders.Queries.EmbedQuery(t.Context(), embedders.Queries.Model(), "pump")
+	require.NoError(t, err)
+	_, err = embedders.Queries.EmbedTexts(t.Context(), []string{"a sentence"})
+	require.NoError(t, err)
+	_, err = embedders.Queries.EmbedQuery(t.Context(), before, "pump")
+	require.NoError(t, err)
+	require.Equal(t, []string{"p: pump", "p: fan", "q: pump", "p: a sentence", "old: pump"}, inputs)
+
+	embedders.Beside.Store(&RunningEmbedder{
+		server.URL, config.EmbeddedModel{Name: "beside", Dimensions: 2, QueryPrefix: "b: "},
+	})
+	_, err = embedders.Queries.EmbedQuery(t.Context(), embed.Model{Name: "beside", Dimensions: 2}, "pump")
+	require.NoError(t, err)
+	require.Equal(t, "b: pump", inputs[len(inputs)-1])
+}
+
 // TestQueriesReachTheEmbeddedEmbedderOnceItRuns uses OpenEmbedders, as a process does.
 func TestQueriesReachTheEmbeddedEmbedderOnceItRuns(t *testing.T) {
-	child, _ := newEmbedderServer(t, EmbeddedModel.Dimensions)
-	at := "http://:k@" + child[len("http://"):] + "/v1"
+	child, _ := newEmbedderServer(t, embeddedModel.Dimensions)
+	at := RunningEmbedder{"http://:k@" + child[len("http://"):] + "/v1", childModel}
 	embedders, err := OpenEmbedders(config.Embedder{
 		Address: config.EmbedderStatic, Batch: 1, Timeout: time.Minute, QueryTimeout: time.Minute,
 	})
 	require.NoError(t, err)
 	defer embedders.Close()
-	_, err = embedders.Queries.EmbedQuery(t.Context(), EmbeddedModel, "pump")
+	_, err = embedders.Queries.EmbedQuery(t.Context(), embeddedModel, "pump")
 	require.ErrorIs(t, err, embed.ErrOtherModel)
-	embedders.EmbeddedURL.Store(&at)
-	vector, err := embedders.Queries.EmbedQuery(t.Context(), EmbeddedModel, "pump")
+	embedders.Beside.Store(&at)
+	vector, err := embedders.Queries.EmbedQuery(t.Context(), embeddedModel, "pump")
 	require.NoError(t, err)
-	require.Len(t, vector, EmbeddedModel.Dimensions)
+	require.Len(t, vector, embeddedModel.Dimensions)
 
-	embedders.EmbeddedURL.Store(nil)
+	embedders.Beside.Store(nil)
 	embedders.Queries.Close()
-	_, err = embedders.Queries.EmbedQuery(t.Context(), EmbeddedModel, "pump")
+	_, err = embedders.Queries.EmbedQuery(t.Context(), embeddedModel, "pump")
 	require.ErrorIs(t, err, embed.ErrOtherModel)
 	_, err = embedders.Queries.EmbedQuery(t.Context(), embedders.Queries.Model(), "pump")
 	require.NoError(t, err)

@@ -80,6 +80,8 @@ type Embedder struct {
 	Key                   string           `json:"key,omitempty"`
 	Model                 string           `json:"model,omitempty"`
 	Dimensions            int              `json:"dimensions,omitempty"`
+	QueryPrefix           string           `json:"queryPrefix,omitempty"`
+	PassagePrefix         string           `json:"passagePrefix,omitempty"`
 	AllowPrivateAddresses bool             `json:"allowPrivateAddresses,omitempty"`
 	TLS                   config.EngineTLS `json:"tls,omitzero"`
 }

@@ -20,6 +20,8 @@ type Options struct {
 	URL   string // base, such as https://api.openai.com/v1; no user, no query
 	Key   string // sent as a bearer token; empty: none is sent
 	Model Model  // the name in the API, and the dimensions of its vectors
+	// Prefix is sent before each text, for models that were trained with one for queries and another for passages.
+	Prefix string
 
 	// AllowPrivateAddresses permits URLs that resolve to this machine or to a private
 	// network. Without it the resolved address of each connection is checked, so that a
@@ -67,7 +69,7 @@ func (r *Remote) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	var indexes []int // of the texts in the batch
 	for i, text := range texts {
 		if text = strings.ToValidUTF8(text, "\uFFFD"); strings.TrimSpace(text) != "" {
-			batch, indexes = append(batch, text), append(indexes, i)
+			batch, indexes = append(batch, r.options.Prefix+text), append(indexes, i)
 		}
 		if len(batch) < r.options.Batch && i < len(texts)-1 || len(batch) == 0 {
 			continue

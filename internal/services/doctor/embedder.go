@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
@@ -44,13 +45,13 @@ func checkEmbedder(ctx context.Context, t Target) []Result {
 		return err
 	})
 	if err != nil {
-		return failed("embedder", cfg.Address, err, embedderAdvice(err))
+		return failed("embedder", cfg.Address, err, embedderAdvice(cfg, err))
 	}
 	return []Result{r}
 }
 
 // embedderAdvice returns the advice for an error.
-func embedderAdvice(err error) string {
+func embedderAdvice(cfg config.Embedder, err error) string {
 	if advice := embedderTLS.Advice(err); advice != "" {
 		return advice
 	}
@@ -60,5 +61,13 @@ func embedderAdvice(err error) string {
 			"correct %[1]s, %[1]s_KEY, %[1]s_MODEL or %[1]s_DIMENSIONS: the line above says which one", embedderVariable,
 		)
 	}
-	return reachAdvice(embedderVariable, logFile("embedder"))
+	return reachAdvice(embedderVariable, embedderLog(cfg))
+}
+
+// embedderLog returns the log of the embedded embedder with the model of the settings.
+func embedderLog(cfg config.Embedder) string {
+	if m, ok := config.FindEmbeddedModel(cfg.Model); ok && m != config.EmbeddedModels[0] {
+		return logFile("embedder-" + m.Name)
+	}
+	return logFile("embedder")
 }

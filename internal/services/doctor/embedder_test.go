@@ -20,7 +20,7 @@ func checkEmbedder(t *testing.T, cfg config.Embedder) (doctor.Result, bool) {
 
 func TestTheEmbedderIsAskedForAVector(t *testing.T) {
 	var cfg config.Embedder
-	cfg.UseEmbedded(testenv.Embedder(t), "all-MiniLM-L6-v2", 384)
+	cfg.UseEmbedded(testenv.Embedder(t), config.EmbeddedModels[0])
 	cfg.Timeout = time.Second
 	r, _ := checkEmbedder(t, cfg)
 	require.Equal(t, doctor.OK, r.Status, r.Detail)
@@ -44,6 +44,9 @@ func TestTheEmbedderIsAskedForAVector(t *testing.T) {
 		"nobody there": {change: func(e *config.Embedder) {
 			e.Address = "http://127.0.0.1:1/v1"
 		}, detail: "does not answer", advice: "logs/embedder.log"},
+		"nobody there, of another model": {change: func(e *config.Embedder) {
+			e.Address, e.Model = "http://127.0.0.1:1/v1", "multilingual-e5-small"
+		}, detail: "does not answer", advice: "logs/embedder-multilingual-e5-small.log"},
 		"private": {change: func(e *config.Embedder) {
 			e.AllowPrivateAddresses = false
 		}, detail: "not a public address", advice: "LIVEGRAPH_EMBEDDER"},

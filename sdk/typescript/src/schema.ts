@@ -3864,7 +3864,7 @@ export interface components {
             scores: {
                 /** @description By words, relative to the best result. */
                 text: number | null;
-                /** @description The cosine of the best chunk; 0 if it is negative. */
+                /** @description The cosine of the best chunk, scaled for some models; 0 if it is negative. */
                 vector: number | null;
             };
         };
@@ -3879,7 +3879,7 @@ export interface components {
             scores: {
                 /** @description By words, relative to the best result. */
                 text: number | null;
-                /** @description The cosine of the best chunk; 0 if it is negative. */
+                /** @description The cosine of the best chunk, scaled for some models; 0 if it is negative. */
                 vector: number | null;
                 /** @description By the traversal, relative to the best result. */
                 graph: number | null;

@@ -90,9 +90,11 @@ func (t *Target) FillFromServer() error {
 			Address: server.MilvusAddress, Token: config.Secret(server.MilvusToken), TLS: server.MilvusTLS,
 		}
 	}
-	if e := server.Embedder; t.Embedder.Address == "" {
+	if _, embedded := t.Embedder.Embedded(); embedded {
+		e := server.Embedder
 		t.Embedder.Address, t.Embedder.Key, t.Embedder.Model = e.Address, config.Secret(e.Key), e.Model
 		t.Embedder.Dimensions, t.Embedder.AllowPrivateAddresses, t.Embedder.TLS = e.Dimensions, e.AllowPrivateAddresses, e.TLS
+		t.Embedder.QueryPrefix, t.Embedder.PassagePrefix = e.QueryPrefix, e.PassagePrefix
 	}
 	if m := server.Chat; t.Chat.URL == "" {
 		t.Chat.URL, t.Chat.Key, t.Chat.Model = m.URL, config.Secret(m.Key), m.Model

@@ -14,7 +14,6 @@ from http.server import BaseHTTPRequestHandler
 import numpy as np
 
 from lanes import Job, Overloaded
-from model import DIMENSIONS, NAME
 from serving import log
 
 MAX_BODY = 8 << 20  # bytes of a request
@@ -113,7 +112,7 @@ class Handler(BaseHTTPRequestHandler):
     def route(self):
         path = self.path.partition("?")[0]
         routes = {"/health": ("GET", self.health), "/v1/models": ("GET", self.models),
-                  f"/v1/models/{NAME}": ("GET", self.model), "/v1/embeddings": ("POST", self.embeddings)}
+                  f"/v1/models/{self.server.model.name}": ("GET", self.model), "/v1/embeddings": ("POST", self.embeddings)}
         if path != "/health":
             self.authenticate()
         if path not in routes:
@@ -131,12 +130,15 @@ class Handler(BaseHTTPRequestHandler):
     def health(self):
         self.answer({"status": "ok"})
 
+    def described(self):
+        model = self.server.model
+        return {"id": model.name, "object": "model", "created": 0, "owned_by": model.owner}
+
     def model(self):
-        self.answer({"id": NAME, "object": "model", "created": 0, "owned_by": "sentence-transformers"})
+        self.answer(self.described())
 
     def models(self):
-        self.answer({"object": "list", "data": [
-            {"id": NAME, "object": "model", "created": 0, "owned_by": "sentence-transformers"}]})
+        self.answer({"object": "list", "data": [self.described()]})
 
     # Embeddings
 
@@ -144,7 +146,7 @@ class Handler(BaseHTTPRequestHandler):
         size = self.body_size()
         self.server.bodies.take(size)
         try:
-            texts, as_base64 = parse(self.body(size))
+            texts, as_base64 = parse(self.body(size), self.server.model)
             ids = self.server.model.token_ids(texts)
             vectors = self.compute(Job(ids))
             if vectors is not None:
@@ -194,8 +196,8 @@ class Handler(BaseHTTPRequestHandler):
         # One vector after the other: the interpreter is not held up by a large answer.
         data = [json.dumps({"object": "embedding", "index": i, "embedding": encoded(v, as_base64)}, separators=(",", ":"))
                 for i, v in enumerate(vectors)]
-        usage = json.dumps({"prompt_tokens": tokens, "total_tokens": tokens})
-        self.send(200, f'{{"object":"list","data":[{",".join(data)}],"model":"{NAME}","usage":{usage}}}'.encode())
+        name, usage = self.server.model.name, json.dumps({"prompt_tokens": tokens, "total_tokens": tokens})
+        self.send(200, f'{{"object":"list","data":[{",".join(data)}],"model":"{name}","usage":{usage}}}'.encode())
 
     def answer(self, value):
         self.send(200, json.dumps(value).encode())
@@ -223,7 +225,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
 
-def parse(body):
+def parse(body, model):
     """The texts of a request, and whether their vectors are wanted as base64."""
     try:
         request = json.loads(body.decode())
@@ -231,10 +233,10 @@ def parse(body):
         raise Refused(400, "The body is not JSON in UTF-8.") from None
     if not isinstance(request, dict):
         raise Refused(400, "The body is not a JSON object.")
-    if request.get("model") != NAME:
-        raise Refused(404, f"The model is not there; there is {NAME}.", "model", "model_not_found")
-    if request.get("dimensions", DIMENSIONS) not in (DIMENSIONS, None):
-        raise Refused(400, f"The model has {DIMENSIONS} dimensions and no other number.", "dimensions")
+    if request.get("model") != model.name:
+        raise Refused(404, f"The model is not there; there is {model.name}.", "model", "model_not_found")
+    if request.get("dimensions", model.dimensions) not in (model.dimensions, None):
+        raise Refused(400, f"The model has {model.dimensions} dimensions and no other number.", "dimensions")
     form = request.get("encoding_format") or "float"
     if form not in ("float", "base64"):
         raise Refused(400, "The encoding_format is neither float nor base64.", "encoding_format")

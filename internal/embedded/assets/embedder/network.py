@@ -1,42 +1,80 @@
-"""The network of all-MiniLM-L6-v2 (BERT with six layers), for onnxruntime.
+"""The network of BERT, for onnxruntime.
 
-The package's file has weights of int8, and a graph that makes float32 of them and then
-multiplies: most of the time of a vector. Its graph is left alone here. The weights are
-taken out and put into another of the same layers that multiplies them as they are, having
-rounded what they are multiplied by to int8 too, 64 numbers of a token at a time; so no
-text has a part in the rounding of another. The rest of a layer is the few operations that
-onnxruntime has for just that."""
+Packages have weights of 4 or 8 bits, and graphs that make float32 of them and then multiply,
+or round a whole batch with one scale. Those graphs are left alone here. The weights are taken
+out and put into another of the same layers that multiplies them as they are, having rounded
+what they are multiplied by to int8 too, a block of a token's numbers at a time; so no text has
+a part in the rounding of another. The rest of a layer is the few operations that onnxruntime
+has for just that."""
+
+from typing import Callable, NamedTuple
 
 import numpy as np
 
 from onnxfile import EXTRAS, Graph, port
 
-LAYERS, HEADS, HIDDEN = 6, 12, 384
+HEADS, HIDDEN = 12, 384
 EPSILON = 1e-12
-# Numbers that are rounded together. Of 128 onnxruntime sums one text in another order
+# Numbers that are rounded together, at most. Of 128 onnxruntime sums one text in another order
 # than several.
 BLOCK = 64
 INT8 = 4  # MatMulNBits' accuracy_level for multiplying int8
 
 
+class Dense(NamedTuple):
+    """Weights that are multiplied, by blocks of numbers in: uint8 [out, blocks, BLOCK], of
+    which 128 is taken away, or half of that with two numbers a byte, of which 8 is taken away."""
+
+    rows: np.ndarray
+    scales: np.ndarray  # float32 [out, blocks]
+    bias: np.ndarray
+    bits: int = 8
+
+
+class Norm(NamedTuple):
+    gamma: np.ndarray
+    beta: np.ndarray
+
+
+class Layer(NamedTuple):
+    query: Dense
+    key: Dense
+    value: Dense
+    mixed: Dense
+    mixed_norm: Norm
+    wide: Dense
+    narrow: Dense
+    norm: Norm
+
+
+class Weights(NamedTuple):
+    words: Callable[[Graph], str]  # writes what makes rows of the table of words of input_ids
+    positions: np.ndarray  # with what is added to each word of the first kind
+    norm: Norm
+    layers: list[Layer]
+
+
+def signed(rows, scales, bias):
+    """Weights of int8 [in, out] that have a scale for each number out."""
+    out, into = rows.T.shape
+    blocks = into // BLOCK
+    rows = (rows.T.astype(np.int16) + 128).astype(np.uint8).reshape(out, blocks, BLOCK)
+    return Dense(rows, np.repeat(scales.reshape(out, 1), blocks, axis=1), bias)
+
+
 def network(weights):
-    """A model's file, of the weights by their names: input_ids [texts, tokens], positions
-    [tokens] and lengths [texts] to hidden [texts, tokens, HIDDEN]."""
+    """A model's file: input_ids [texts, tokens], positions [tokens] and lengths [texts] to
+    hidden [texts, tokens, HIDDEN]."""
     g = Graph()
-    # The file has the weights of each layer in the order in which they are used.
-    dense = iter([name.removesuffix("_q") for name in weights if name.startswith("val_") and name.endswith("_q")])
-    x = embedded(g, weights)
-    for number in range(LAYERS):
-        layer = f"inner.encoder.layer.{number}."
-        heads = [
-            times(g, x, weights, next(dense), weights[f"{layer}attention.self.{name}.bias"])
-            for name in ("query", "key", "value")
-        ]
+    words, positions = weights.words(g), g.op("Gather", g.constant(weights.positions), "positions")
+    gamma, beta = map(g.constant, weights.norm)
+    x = g.op("LayerNormalization", g.op("Add", words, positions), gamma, beta, axis=2, epsilon=EPSILON)
+    for layer in weights.layers:
+        heads = [times(g, x, dense, dense.bias) for dense in (layer.query, layer.key, layer.value)]
         mixed = g.op("MultiHeadAttention", *heads, "", "lengths", domain=EXTRAS, num_heads=HEADS)
-        x = normed(g, times(g, mixed, weights, next(dense)), x, weights, layer + "attention.output.")
-        bias = g.constant(weights[layer + "intermediate.dense.bias"])
-        wide = g.op("BiasGelu", times(g, x, weights, next(dense)), bias, domain=EXTRAS)
-        x = normed(g, times(g, wide, weights, next(dense)), x, weights, layer + "output.")
+        x = normed(g, times(g, mixed, layer.mixed), x, layer.mixed.bias, layer.mixed_norm)
+        wide = g.op("BiasGelu", times(g, x, layer.wide), g.constant(layer.wide.bias), domain=EXTRAS)
+        x = normed(g, times(g, wide, layer.narrow), x, layer.narrow.bias, layer.norm)
     g.op("Identity", x, result="hidden")
     return g.model(
         [port("input_ids", np.int64, "texts", "tokens"), port("positions", np.int64, "tokens"), port("lengths", np.int32, "texts")],
@@ -44,35 +82,17 @@ def network(weights):
     )
 
 
-def embedded(g, weights):
-    """What goes into the first layer. The table of words stays int8: it is most of all weights."""
-    e = "inner.embeddings."
-    words = g.op("Gather", g.constant(weights[e + "word_embeddings.weight_q"]), "input_ids")
-    scales = g.op("Gather", g.constant(weights[e + "word_embeddings.weight_scale"]), "input_ids")
-    words = g.op("Mul", g.op("Cast", words, to=1), scales)
-    positions = weights[e + "position_embeddings.weight_q"] * weights[e + "position_embeddings.weight_scale"]
-    positions += weights[e + "token_type_embeddings.weight"][0]  # all of one kind
-    x = g.op("Add", words, g.op("Gather", g.constant(positions), "positions"))
-    gamma, beta = g.constant(weights[e + "LayerNorm.weight"]), g.constant(weights[e + "LayerNorm.bias"])
-    return g.op("LayerNormalization", x, gamma, beta, axis=2, epsilon=EPSILON)
-
-
-def times(g, x, weights, name, bias=None):
-    """x by weights of int8 [in, out] that have a scale for each number out."""
-    rows, scales = weights[name + "_q"].T, weights[name + "_scale"].reshape(-1)
-    out, into = rows.shape
-    blocks = into // BLOCK
-    # MatMulNBits wants them from 0 to 255, of which it takes 128 away.
-    rows = (rows.astype(np.int16) + 128).astype(np.uint8).reshape(out, blocks, BLOCK)
+def times(g, x, dense, bias=None):
+    out, blocks, size = dense.rows.shape
+    block = size * 8 // dense.bits
     more = [] if bias is None else ["", "", g.constant(bias)]
     return g.op(
-        "MatMulNBits", x, g.constant(rows), g.constant(np.repeat(scales, blocks)), *more,
-        domain=EXTRAS, K=into, N=out, bits=8, block_size=BLOCK, accuracy_level=INT8,
+        "MatMulNBits", x, g.constant(dense.rows), g.constant(dense.scales.reshape(-1)), *more,
+        domain=EXTRAS, K=blocks * block, N=out, bits=dense.bits, block_size=block, accuracy_level=INT8,
     )
 
 
-def normed(g, x, skip, weights, name):
+def normed(g, x, skip, bias, norm):
     """x with its bias and what went round it, normalised."""
-    gamma, beta = g.constant(weights[name + "LayerNorm.weight"]), g.constant(weights[name + "LayerNorm.bias"])
-    bias = g.constant(weights[name + "dense.bias"])
-    return g.op("SkipLayerNormalization", x, skip, gamma, beta, bias, domain=EXTRAS, epsilon=EPSILON)
+    gamma, beta = map(g.constant, norm)
+    return g.op("SkipLayerNormalization", x, skip, gamma, beta, g.constant(bias), domain=EXTRAS, epsilon=EPSILON)

@@ -1,4 +1,4 @@
-"""The model all-MiniLM-L6-v2 behind OpenAI's interface for embeddings.
+"""A model of embeddings behind OpenAI's interface for embeddings.
 
 POST /v1/embeddings and GET /v1/models with a bearer key, GET /health without one.
 Livegraph starts this as a child process when no embedder is configured, and the
@@ -19,7 +19,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"  # before the import: threads are
 from handler import MAX_TEXTS, Budget, Handler
 from lanes import Lane
 from lifetime import Lifetime
-from model import Model
+from model import DEFAULT, MODULES, Model
 from serving import BoundedServer
 
 GRACE = 5.0  # seconds that requests in flight get after SIGTERM
@@ -57,6 +57,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--model", default=os.environ.get("EMBEDDER_MODEL", DEFAULT), help=", ".join(MODULES))
     parser.add_argument("--threads", type=positive, default=1, help="batches that are computed at a time in each of two lanes, each on one core")
     parser.add_argument("--batch", type=positive, default=16, help="most texts that are computed together")
     parser.add_argument("--queue", type=positive, default=4096, help="most texts that wait in each of two lanes")
@@ -65,11 +66,13 @@ def main():
     key = os.environ.pop("EMBEDDER_KEY", "")
     if not key:
         sys.exit("EMBEDDER_KEY is not set")
+    if options.model not in MODULES:
+        sys.exit(f"there is no model {options.model}")
     if options.queue < MAX_TEXTS:
         sys.exit(f"--queue must be at least {MAX_TEXTS}, what one request may have")
 
     lifetime = Lifetime(child=not options.standalone)
-    server = Server((options.host, options.port), Model(), key, options.batch, options.queue, options.threads)
+    server = Server((options.host, options.port), Model(options.model), key, options.batch, options.queue, options.threads)
     server.start()
     lifetime.wait()
     server.drain(GRACE)

@@ -1281,7 +1281,7 @@ class SearchHitScores(TypedDict):
     """
     vector: float | None
     """
-    The cosine of the best chunk; 0 if it is negative.
+    The cosine of the best chunk, scaled for some models; 0 if it is negative.
     """
 
 
@@ -1311,7 +1311,7 @@ class HybridHitScores(TypedDict):
     """
     vector: float | None
     """
-    The cosine of the best chunk; 0 if it is negative.
+    The cosine of the best chunk, scaled for some models; 0 if it is negative.
     """
     graph: float | None
     """
