@@ -33,7 +33,7 @@ func workspaceTables() []workspaceTable {
 		{"idempotency_keys", "actor_id, route, key"}, {"pending_deletions", ""}, {"tombstones", ""},
 		{"series", "source_id, metric, id"}, {"sources", "id"}, {"metric_metadata", "metric"},
 		{"embedding_nodes", ""}, {"embedding_progress", ""}, {"workspace_reindexes", ""},
-		{"nodes", "id"}, {"edges", "id"}, {"journal", "sequence"}, {"journal_nodes", "node_id, sequence"},
+		{"node_keys", "key, node_id"}, {"nodes", "id"}, {"edges", "id"}, {"journal", "sequence"}, {"journal_nodes", "node_id, sequence"},
 		{"cascade_edges", "sequence, node_id, place"}, {"undo_entries", "sequence"}, {"command_outcomes", "command_id"},
 		{"graph_totals", ""}, {"graph_published", ""}, {"graph_heads", ""},
 		{"lexical_champions", "term, node_id"}, {"lexical_champion_lists", "term"},
