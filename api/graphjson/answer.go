@@ -12,7 +12,7 @@ type Answer struct {
 	Type      string    `json:"type"`
 	Status    string    `json:"status"`
 	Effect    string    `json:"effect,omitempty"` // of an upsert: created, updated or unchanged
-	Node      *Node     `json:"node,omitzero"` // after the command; of UNDO and REDO only if they touched one
+	Node      *Node     `json:"node,omitzero"`    // after the command; of UNDO and REDO only if they touched one
 	Edge      *Edge     `json:"edge,omitzero"`
 	Affected  Affected  `json:"affected"`
 	Target    *Target   `json:"target,omitzero"` // UNDO and REDO

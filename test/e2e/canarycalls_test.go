@@ -228,8 +228,11 @@ func (w *tenants) bodies() map[string][]call {
 		commands = append(commands, command("UPDATE_NODE", object{"id": id, "name": "taken over"}),
 			command("DELETE_NODE", object{"id": id}), command("DELETE_EDGE", object{"id": id}),
 			command("UPDATE_EDGE", object{"id": id, "relationType": "taken over"}),
-			command("CREATE_EDGE", object{"sourceId": id, "targetId": id, "relationType": "r"}))
+			command("CREATE_EDGE", object{"sourceId": id, "targetId": id, "relationType": "r"}),
+			command("UPSERT_EDGE", object{"sourceId": id, "targetId": id, "relationType": "r"}))
 	}
+	keyed := object{"key": object{w.values["propertyKey"]: w.values["propertyValue"]}, "entityType": "object"}
+	commands = append(commands, command("UPSERT_EDGE", object{"source": keyed, "target": keyed, "relationType": "r"}))
 	var batches, undos, searches []object
 	for i, c := range commands {
 		batches = append(batches, object{"commands": []any{c}, "atomic": i%2 == 0})

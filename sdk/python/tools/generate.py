@@ -68,6 +68,8 @@ SCHEMAS = (
     "Source",
     "SourcePatch",
     "Subgraph",
+    "UpsertNode",
+    "UpsertEdge",
     "Webhook",
     "WebhookDelivery",
     "WebhookEvents",
