@@ -23,7 +23,8 @@ type Group struct {
 	Offsets    []Offset  // none: Tx.MoveFence moves the fence
 	Workspaces []Needs   // each workspace once
 	// CascadeEdges is the maximum number of edges of a node that a command deletes or
-	// restores. If the node has more, the command fails with ErrManyEdges. 0: no limit.
+	// restores. If the node has more, the command fails with ErrManyEdges. It is the maximum
+	// number of nodes in ErrManyNodes, too. 0: no limit.
 	CascadeEdges int
 }
 
