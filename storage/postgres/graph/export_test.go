@@ -14,6 +14,12 @@ func (db *Store) BeginGraphWith(ctx context.Context, g Group, edges int) (*Tx, e
 // SelectStacks is the statement that reads the stacks of actors.
 const SelectStacks = selectStacks
 
+// Statements of the look-ups of upserts.
+const (
+	SelectKeyNodes     = selectKeyNodes
+	SelectEdgesBetween = selectEdgesBetween
+)
+
 // Exec runs a statement in the group's transaction.
 func (tx *Tx) Exec(statement string) error {
 	_, err := tx.conn.Exec(tx.ctx, statement)
