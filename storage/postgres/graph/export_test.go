@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 )
 
 // BeginGraphWith is BeginGraph with another limit of the edges of a node in memory.
@@ -24,6 +25,11 @@ const (
 func (tx *Tx) Exec(statement string) error {
 	_, err := tx.conn.Exec(tx.ctx, statement)
 	return err
+}
+
+// QueryRow queries a row in the group's transaction.
+func (tx *Tx) QueryRow(query string, args ...any) pgx.Row {
+	return tx.conn.QueryRow(tx.ctx, query, args...)
 }
 
 // PruneEntriesTo is PruneEntries with the number of commands in effect to keep.

@@ -82,7 +82,6 @@ func firstEdges(set edgeStatement, limit int) string {
 // of them. Restored edges may belong to nodes whose edges were read before.
 func (s *State) forgetLoadedEdges() {
 	maps.DeleteFunc(s.edgesLoaded, func(_ uuid.UUID, loaded bool) bool { return loaded })
-	clear(s.pairs)
 }
 
 // flush writes the changed rows, so that the following statement sees them.
