@@ -96,6 +96,7 @@ func (s *State) NodesByKey(key graph.NodeKey, limit int) ([]*graph.Node, error) 
 	if err := s.ensureKeyProperty(key.Property); err != nil {
 		return nil, err
 	}
+	limit = min(limit, maxReadMatches)
 	read, known := s.keys.read[key]
 	for {
 		if !known {

@@ -29,6 +29,7 @@ func (p pair) matches(e *graph.Edge) bool {
 // EdgesBetween implements graph.Resources.
 func (s *State) EdgesBetween(source, target uuid.UUID, relationType string, limit int) ([]*graph.Edge, error) {
 	p := pair{source, target, relationType}
+	limit = min(limit, maxReadMatches)
 	if s.edgesLoaded[source] || s.edgesLoaded[target] {
 		return s.pairInMemory(p, limit), nil
 	}
