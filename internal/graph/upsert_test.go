@@ -122,7 +122,7 @@ func TestInvalidUpsertsAreRefused(t *testing.T) {
 }
 
 func TestKeysAreParsedToCanonicalValues(t *testing.T) {
-	for raw, want := range map[string]string{`1.50`: "1.5", `1e2`: "100", `"\u0061"`: `"a"`, ` "x" `: `"x"`} {
+	for raw, want := range map[string]string{`1.50`: "1.5", `1e2`: "100", `"\u0061"`: `"a"`} {
 		key, err := graph.ParseNodeKey(graph.Object, "serial", jsontext.Value(raw), "payload.key")
 		require.NoError(t, err)
 		require.Equal(t, serial(want), key)

@@ -157,8 +157,8 @@ const moveFence = `UPDATE command_offsets o SET next_offset = t.next, updated_at
 	WHERE o.topic_id = $1 AND o.partition = t.partition AND o.next_offset = t.was AND o.owner IS NOT DISTINCT
 	FROM $6::uuid`
 
-const lockHeads = `SELECT h.workspace_id, h.sequence, h.stacks_void, h.key_properties FROM graph_heads h JOIN workspaces w
-	ON w.id = h.workspace_id
+const lockHeads = `SELECT h.workspace_id, h.sequence, h.stacks_void, h.key_properties
+	FROM graph_heads h JOIN workspaces w ON w.id = h.workspace_id
 	WHERE h.workspace_id = ANY($1) AND w.deleted_at IS NULL ORDER BY h.workspace_id FOR UPDATE OF h`
 
 const beginHeads = `INSERT INTO graph_heads (workspace_id)

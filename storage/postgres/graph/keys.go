@@ -26,7 +26,8 @@ const (
 		JOIN nodes n ON n.workspace_id = t.workspace_id AND n.id = k.node_id ORDER BY t.n, n.id`
 	insertKeys = `INSERT INTO node_keys (workspace_id, key, node_id)
 		SELECT * FROM unnest($1::uuid[], $2::bytea[], $3::uuid[]) ON CONFLICT DO NOTHING`
-	deleteKeys = `DELETE FROM node_keys k USING unnest($1::uuid[], $2::bytea[], $3::uuid[]) AS t (workspace_id, key, node_id)
+	deleteKeys = `DELETE FROM node_keys k
+		USING unnest($1::uuid[], $2::bytea[], $3::uuid[]) AS t (workspace_id, key, node_id)
 		WHERE k.workspace_id = t.workspace_id AND k.key = t.key AND k.node_id = t.node_id`
 
 	// fillKeys adds the nodes with a property. Its digests are those of keyDigest.
