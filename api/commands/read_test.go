@@ -300,9 +300,11 @@ func TestTheScopesAreThoseOfTheCommands(t *testing.T) {
 	for want, actions := range map[string][]graph.Action{
 		fmt.Sprint([][]request.Scope{nodes}): {
 			{Payload: graph.CreateNode{}}, {Payload: graph.DeleteNode{}}, {Payload: graph.UpdateNode{}},
+			{Payload: graph.UpsertNode{}},
 		},
 		fmt.Sprint([][]request.Scope{edges}): {
 			{Payload: graph.CreateEdge{}}, {Payload: graph.DeleteEdge{}}, {Payload: graph.UpdateEdge{}},
+			{Payload: graph.UpsertEdge{}},
 		},
 		fmt.Sprint([][]request.Scope{nodes, edges}): {{Payload: graph.CreateEdge{}}, {Payload: graph.DeleteNode{}}},
 		fmt.Sprint([][]request.Scope{writeScopes}):  {{Payload: graph.Undo{}}},
@@ -317,6 +319,8 @@ func FuzzReadCommand(f *testing.F) {
 			someID + `","name":"a","entityType":"object","description":"d","properties":{"a":[1,2.5,null]}}}`,
 		`{"type":"UPDATE_NODE","payload":{"id":"` +
 			someID + `","description":null,"properties":{"a":null}},"expectedVersion":3}`,
+		`{"type":"UPSERT_NODE","payload":{"key":{"a":1},"entityType":"object"}}`,
+		`{"type":"UPSERT_EDGE","payload":{"source":{"key":{"a":1},"entityType":"actor"},"targetId":"x","relationType":"r"}}`,
 		`{"type":"CREATE_EDGE","payload":{"sourceId":"x","targetId":"x","relationType":"r"}}`,
 		`{"type":"UNDO","payload":{"scope":"workspace"}}`, `{"type":"REDO"}`,
 	} {
