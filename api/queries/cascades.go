@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/storage/postgres/graphread"
+	"github.com/livegraph/livegraph/storage/postgres/journal"
 )
 
 // maxPageEdges is the number of ids of a page; the last page of a node may have fewer. A
@@ -91,7 +91,7 @@ func (a *api) change(ctx context.Context, workspace uuid.UUID, sequence int64) (
 	if len(sizes) == 0 || sizes[0].Sequence != sequence {
 		return nil, nil, fault.New(fault.NotFound, "No such change")
 	}
-	changes, release, err := a.readChanges(ctx, workspace, []graphread.ChangeSize{sizes[0]})
+	changes, release, err := a.readChanges(ctx, workspace, []journal.ChangeSize{sizes[0]})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -66,14 +66,57 @@ func FuzzParameters(f *testing.F) {
 	})
 }
 
-func refused(t *testing.T, err error) bool {
+// FuzzPatternBody: a body is either a connected pattern within its bounds or refused with the name of a field.
+func FuzzPatternBody(f *testing.F) {
+	for _, body := range []string{
+		`{"nodes":{"a":{}}}`, `{"nodes":{}}`, `{"nodes":{"1":{}}}`, `{"nodes":{"a":{},"b":{}}}`,
+		`{"nodes":{"a":{"entityTypes":["object"],"name":"x","properties":{"k":["v",1.50,true]}},"b":{}},` +
+			`"edges":[{"from":"a","to":"b","relationTypes":["r"],"direction":"both","minLength":1,"maxLength":6}],"return":["b"]}`,
+		`{"nodes":{"a":{"propertyMin":{"k":1e400},"propertyMax":{"k":"z"},"propertyPrefix":{"k":""}}},"limit":500}`,
+		`{"nodes":{"a":{"nodeIds":["0194a5b0-0000-7000-8000-00000000000a"]},"b":{}},` +
+			`"edges":[{"from":"b","to":"a","absent":true}],"return":["a","b"]}`,
+		`{"nodes":{"a":{"nodeIds":[]}},"edges":[{"from":"a","to":"a","minLength":3,"maxLength":2}]}`,
+		`{"nodes":{"a":{"properties":{"k":[]}}},"edges":[{"to":"c","relationTypes":[]}],"return":[],"limit":0}`,
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var body patternBody
+		if refused(t, request.DecodeJSON(raw, &body), fault.Invalid) {
+			return
+		}
+		names, q, err := body.query()
+		if refused(t, err, fault.Invalid) {
+			return
+		}
+		require.True(t, q.Pattern.Connected())
+		require.True(t, len(names) == q.Pattern.Nodes && len(q.Nodes) == len(names) && len(names) <= maxPatternNodes)
+		require.True(t, q.Limit >= 1 && q.Limit <= maxPatternLimit)
+		for _, e := range q.Pattern.Edges {
+			require.True(t, e.MinLength >= 1 && e.MinLength <= e.MaxLength && e.MaxLength <= maxPatternLength)
+			require.True(t, e.Out || e.In)
+		}
+		values := 0
+		for i := range q.Nodes {
+			require.False(t, q.Nodes[i].IDs != nil && len(q.Nodes[i].IDs) == 0)
+			values += valuesOf(&q.Nodes[i])
+		}
+		require.LessOrEqual(t, values, maxPropertyValues)
+		required := q.Pattern.Required()
+		for _, node := range q.Return {
+			require.True(t, required[node])
+		}
+	})
+}
+
+func refused(t *testing.T, err error, orAs ...fault.Kind) bool {
 	t.Helper()
 	if err == nil {
 		return false
 	}
 	var refusal *fault.Error
 	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, fault.Malformed, refusal.Kind)
+	require.Contains(t, append(orAs, fault.Malformed), refusal.Kind)
 	require.NotEmpty(t, refusal.Details["field"])
 	return true
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/token"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/storage/postgres/graphread"
+	"github.com/livegraph/livegraph/storage/postgres/journal"
 )
 
-// journal reads the changes of the graphs.
-type journal interface {
+// journalStore reads the changes of the graphs.
+type journalStore interface {
 	headStore
-	ChangesAfter(ctx context.Context, workspace uuid.UUID, after int64, limit int) ([]graphread.ChangeSize, error)
+	ChangesAfter(ctx context.Context, workspace uuid.UUID, after int64, limit int) ([]journal.ChangeSize, error)
 	NodeHistory(
-		ctx context.Context, workspace, node uuid.UUID, page graphread.HistoryPage,
-	) ([]graphread.ChangeSize, int64, error)
-	History(ctx context.Context, workspace uuid.UUID, page graphread.HistoryPage) ([]graphread.ChangeSize, int64, error)
-	Changes(ctx context.Context, workspace uuid.UUID, sizes []graphread.ChangeSize) ([]*eventsv1.Change, error)
+		ctx context.Context, workspace, node uuid.UUID, page journal.HistoryPage,
+	) ([]journal.ChangeSize, int64, error)
+	History(ctx context.Context, workspace uuid.UUID, page journal.HistoryPage) ([]journal.ChangeSize, int64, error)
+	Changes(ctx context.Context, workspace uuid.UUID, sizes []journal.ChangeSize) ([]*eventsv1.Change, error)
 	CascadeEdges(
 		ctx context.Context, workspace uuid.UUID, sequence int64, node uuid.UUID, from, to int64,
 	) ([]uuid.UUID, error)
@@ -49,7 +49,7 @@ type historyPosition struct {
 func (a *api) listHistory(w http.ResponseWriter, r *http.Request) error {
 	principal := request.PrincipalOf(r.Context())
 	p := request.Query(r)
-	var page graphread.HistoryPage
+	var page journal.HistoryPage
 	var cursor string
 	node := p.UUID("nodeId")
 	page.Limit, page.Offset, cursor = p.Paging()
@@ -95,8 +95,8 @@ func (a *api) listHistory(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) history(
-	ctx context.Context, workspace uuid.UUID, node *uuid.UUID, page graphread.HistoryPage,
-) ([]graphread.ChangeSize, int64, error) {
+	ctx context.Context, workspace uuid.UUID, node *uuid.UUID, page journal.HistoryPage,
+) ([]journal.ChangeSize, int64, error) {
 	if node == nil {
 		return a.Journal.History(ctx, workspace, page)
 	}
@@ -105,7 +105,7 @@ func (a *api) history(
 
 // limitBytes returns the longest prefix of sizes whose total is at most maxBytes, but at least
 // one change.
-func limitBytes(sizes []graphread.ChangeSize, maxBytes int64) []graphread.ChangeSize {
+func limitBytes(sizes []journal.ChangeSize, maxBytes int64) []journal.ChangeSize {
 	total := int64(0)
 	for i, s := range sizes {
 		if total += s.Bytes; total > maxBytes && i > 0 {
@@ -118,7 +118,7 @@ func limitBytes(sizes []graphread.ChangeSize, maxBytes int64) []graphread.Change
 // readChanges waits for memory and reads changes. The caller must call release after they are
 // sent.
 func (a *api) readChanges(
-	ctx context.Context, workspace uuid.UUID, sizes []graphread.ChangeSize,
+	ctx context.Context, workspace uuid.UUID, sizes []journal.ChangeSize,
 ) (changes []*eventsv1.Change, release func(), err error) {
 	need := int64(0)
 	for _, s := range sizes {

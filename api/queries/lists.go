@@ -34,6 +34,7 @@ type graphStore interface {
 	Paths(ctx context.Context, workspace uuid.UUID, q graphread.PathQuery) (graphread.PathList, error)
 	Subgraph(ctx context.Context, workspace uuid.UUID, q graphread.SubgraphQuery) (graphread.Subgraph, error)
 	Counts(ctx context.Context, workspace uuid.UUID, limit int) (graphread.Counts, error)
+	Match(ctx context.Context, workspace uuid.UUID, q graphread.PatternQuery) (graphread.PatternMatches, error)
 }
 
 func (a *api) listNodes(w http.ResponseWriter, r *http.Request) error {

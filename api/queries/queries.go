@@ -1,5 +1,5 @@
 // Package queries serves the routes that read the graph: nodes and edges, single or lists, the
-// neighbors of a node, paths, subgraphs, counts, the history, and the stream of changes. It parses requests, reads from
+// neighbors of a node, paths, subgraphs, the matches of patterns, counts, the history, and the stream of changes. It parses requests, reads from
 // Postgres, and encodes responses with package api/graphjson. It does not write.
 package queries
 
@@ -16,7 +16,7 @@ import (
 // Deps are the dependencies of the routes.
 type Deps struct {
 	Graph   graphStore
-	Journal journal
+	Journal journalStore
 	Feed    *Feed
 	// TokenKey signs cursors. All processes of an installation must use the same.
 	TokenKey [32]byte
@@ -47,6 +47,7 @@ const (
 	pathsPath     = "/api/queries/paths"
 	subgraphPath  = "/api/queries/subgraph"
 	countsPath    = "/api/queries/counts"
+	patternsPath  = "/api/queries/patterns"
 	historyPath   = "/api/queries/history"
 	cascadesPath  = historyPath + "/{sequence}/edges"
 	eventsPath    = "/api/queries/events"
@@ -74,6 +75,7 @@ func Routes(deps Deps) []route.Route {
 		{Method: http.MethodGet, Pattern: neighborsPath, Scopes: both, RequireAllScopes: true, Handle: a.listNeighbors},
 		{Method: http.MethodGet, Pattern: pathsPath, Scopes: both, RequireAllScopes: true, Handle: a.listPaths},
 		{Method: http.MethodGet, Pattern: subgraphPath, Scopes: both, RequireAllScopes: true, Handle: a.getSubgraph},
+		{Method: http.MethodPost, Pattern: patternsPath, Scopes: both, RequireAllScopes: true, Handle: a.matchPattern},
 		{Method: http.MethodGet, Pattern: historyPath, Scopes: both, RequireAllScopes: true, Handle: a.listHistory},
 		{Method: http.MethodGet, Pattern: cascadesPath, Scopes: both, RequireAllScopes: true, Handle: a.listCascadeEdges},
 		{

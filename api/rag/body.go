@@ -2,7 +2,6 @@ package rag
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/graphjson"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/retrieval"
@@ -25,8 +25,6 @@ const (
 	maxStarts    = 100
 	maxRelations = 100
 	maxRelation  = 128 // characters, like the type of an edge
-	maxKeys      = 32  // filtered properties
-	maxValues    = 100 // values of one property
 
 	defaultSentences = 3 // of an answer
 	maxSentences     = 10
@@ -101,7 +99,7 @@ type pageRange struct {
 // read validates the fields and returns their query.
 func (b *queryBody) read(c *request.Check, workspace uuid.UUID) retrieval.Query {
 	q := retrieval.Query{Workspace: workspace, Filter: retrieval.Filter{
-		EntityTypes: entityTypes(c, b.EntityTypes), Properties: properties(c, b.Properties),
+		EntityTypes: entityTypes(c, b.EntityTypes), Properties: graphjson.PropertyFilter(c, "properties", b.Properties),
 	}}
 	c.Required("query", b.Query != nil)
 	if b.Query != nil {
@@ -162,61 +160,6 @@ func entityTypes(c *request.Check, types []string) []string {
 	}
 	slices.Sort(types)
 	return slices.Compact(types)
-}
-
-// properties parses the property filter. The value of a property is one value, or a list
-// of alternatives.
-func properties(c *request.Check, filter map[string]jsontext.Value) map[string][]jsontext.Value {
-	if len(filter) > maxKeys {
-		c.Fail("properties", fmt.Sprintf("must have at most %d keys", maxKeys))
-		return nil
-	}
-	values := make(map[string][]jsontext.Value, len(filter))
-	for _, key := range slices.Sorted(maps.Keys(filter)) {
-		field := request.Member("properties", key)
-		if filter[key].Kind() != '[' {
-			values[key] = []jsontext.Value{scalar(c, field, filter[key])}
-			continue
-		}
-		elements := elementsOf(filter[key])
-		if len(elements) == 0 || len(elements) > maxValues {
-			c.Fail(field, fmt.Sprintf("must have 1 to %d values", maxValues))
-			continue
-		}
-		for i, element := range elements {
-			values[key] = append(values[key], scalar(c, fmt.Sprintf("%s[%d]", field, i), element))
-		}
-	}
-	return values
-}
-
-// elementsOf returns the elements of an array that is valid JSON.
-func elementsOf(array jsontext.Value) (elements []jsontext.Value) {
-	dec := jsontext.NewDecoder(strings.NewReader(string(array)))
-	_, _ = dec.ReadToken()
-	for dec.PeekKind() != ']' {
-		element, err := dec.ReadValue()
-		if err != nil {
-			return nil
-		}
-		elements = append(elements, element.Clone())
-	}
-	return elements
-}
-
-// scalar returns a value in the form in which a node's properties are stored.
-func scalar(c *request.Check, field string, value jsontext.Value) jsontext.Value {
-	switch value.Kind() {
-	case '"', '0', 't', 'f':
-	default:
-		c.Fail(field, "must be a string, a number, true or false, or a list of these")
-		return nil
-	}
-	read, err := graph.ParseProperties(jsontext.Value(`{"value":` + string(value) + `}`))
-	if err != nil {
-		c.Fail(field, err.Error())
-	}
-	return read["value"]
 }
 
 // read validates the body and returns its query.

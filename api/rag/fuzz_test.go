@@ -37,7 +37,7 @@ func FuzzSearchBody(f *testing.F) {
 			}
 			require.True(t, p.limit >= 1 && p.limit <= request.MaxLimit && p.offset >= 0)
 			require.True(t, q.Limit == p.limit && q.Offset >= 0 && q.Offset <= maxTotal && q.MinScore >= 0 && q.MinScore <= 1)
-			require.LessOrEqual(t, len(q.Filter.Properties), maxKeys)
+			require.LessOrEqual(t, len(q.Filter.Properties), 32)
 		}
 		var hybrid hybridBody
 		if check(t, raw, &hybrid) {

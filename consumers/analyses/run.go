@@ -15,8 +15,8 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/analysis"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/lease"
-	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
+	"github.com/livegraph/livegraph/storage/postgres/topology"
 )
 
 // Causes for which a run ends before its analysis is done.
@@ -195,7 +195,7 @@ const countInterval = 1000
 
 func (r *run) read(ctx context.Context) (*readGraph, error) {
 	spec := &r.job.Spec
-	query := &graphread.TopologyQuery{EntityTypes: spec.EntityTypes, RelationTypes: spec.RelationTypes}
+	query := &topology.Query{EntityTypes: spec.EntityTypes, RelationTypes: spec.RelationTypes}
 	if spec.Weight != nil {
 		query.Weight = *spec.Weight
 	}
@@ -216,15 +216,15 @@ func (b *reader) count() {
 	b.run.update(func(p *jobs.AnalysisProgress) { p.Nodes, p.Edges = b.nodes, b.edges })
 }
 
-// Begin implements graphread.TopologyVisitor.
-func (b *reader) Begin(whole graphread.Extent) error {
+// Begin implements topology.Visitor.
+func (b *reader) Begin(whole topology.Extent) error {
 	b.run.update(func(p *jobs.AnalysisProgress) { p.Sequence = &whole.Sequence })
 	b.builder.Reserve(whole.Nodes, whole.Edges)
 	return nil
 }
 
-// Node implements graphread.TopologyVisitor.
-func (b *reader) Node(n *graphread.TopologyNode) error {
+// Node implements topology.Visitor.
+func (b *reader) Node(n *topology.Node) error {
 	if err := b.builder.AddNode(n.ID); err != nil {
 		return err
 	}
@@ -237,8 +237,8 @@ func (b *reader) Node(n *graphread.TopologyNode) error {
 	return nil
 }
 
-// Edge implements graphread.TopologyVisitor.
-func (b *reader) Edge(e *graphread.TopologyEdge) error {
+// Edge implements topology.Visitor.
+func (b *reader) Edge(e *topology.Edge) error {
 	weight := 1.0
 	if b.run.job.Spec.Weight != nil {
 		parsed, ok := analysis.ParseWeight(e.Weight)

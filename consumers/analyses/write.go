@@ -16,8 +16,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
-	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
+	"github.com/livegraph/livegraph/storage/postgres/topology"
 )
 
 const (
@@ -203,4 +203,4 @@ func (r *run) outcome(ctx context.Context, ref graphstore.CommandRef) (refused *
 	}
 }
 
-var _ graphread.TopologyVisitor = (*reader)(nil)
+var _ topology.Visitor = (*reader)(nil)

@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
-	"github.com/livegraph/livegraph/storage/postgres/graphread"
+	"github.com/livegraph/livegraph/storage/postgres/journal"
 	"github.com/livegraph/livegraph/test/kafkatest"
 )
 
@@ -107,7 +107,7 @@ func TestWhatAPurgedNodeWasIsNowhereAndDoesNotComeBack(t *testing.T) {
 	require.Contains(t, string(f.do(graph.Redo{}).GetFailure().GetDetails()), "nothing_to_redo")
 	require.Empty(t, f.tablesContaining(secret))
 
-	sizes, _, err := f.graph.NodeHistory(t.Context(), f.workspace, private.ID, graphread.HistoryPage{Limit: 100})
+	sizes, _, err := f.graph.NodeHistory(t.Context(), f.workspace, private.ID, journal.HistoryPage{Limit: 100})
 	require.NoError(t, err)
 	changes, err := f.graph.Changes(t.Context(), f.workspace, sizes)
 	require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/storage/postgres/hooks"
+	"github.com/livegraph/livegraph/storage/postgres/journal"
 )
 
 const (
@@ -30,8 +30,8 @@ type FollowerStore interface {
 	Advance(
 		ctx context.Context, b *hooks.Behind, events []hooks.Event, next hooks.Position,
 	) (queued hooks.Queued, moved int, err error)
-	ChangesAfter(ctx context.Context, workspace uuid.UUID, after int64, limit int) ([]graphread.ChangeSize, error)
-	Changes(ctx context.Context, workspace uuid.UUID, sizes []graphread.ChangeSize) ([]*eventsv1.Change, error)
+	ChangesAfter(ctx context.Context, workspace uuid.UUID, after int64, limit int) ([]journal.ChangeSize, error)
+	Changes(ctx context.Context, workspace uuid.UUID, sizes []journal.ChangeSize) ([]*eventsv1.Change, error)
 }
 
 // FollowerDeps are the dependencies and settings of a Follower.

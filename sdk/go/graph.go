@@ -219,6 +219,15 @@ func (n *Nodes) Subgraph(ctx context.Context, ids []string, options SubgraphOpti
 	return fetch[*Subgraph](ctx, n.t, getSubgraph.withQuery(q))
 }
 
+// Match returns the matches of a pattern: the parts of the graph that have its shape.
+func (n *Nodes) Match(ctx context.Context, pattern Pattern) (*PatternMatches, error) {
+	r, err := matchPattern.withBody(pattern)
+	if err != nil {
+		return nil, err
+	}
+	return fetch[*PatternMatches](ctx, n.t, r)
+}
+
 // EdgeFilter selects edges.
 type EdgeFilter struct {
 	ResourceFilter

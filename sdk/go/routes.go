@@ -12,6 +12,7 @@ var (
 	listPaths     = operation{http.MethodGet, "/api/queries/paths"}
 	getSubgraph   = operation{http.MethodGet, "/api/queries/subgraph"}
 	getCounts     = operation{http.MethodGet, "/api/queries/counts"}
+	matchPattern  = operation{http.MethodPost, "/api/queries/patterns"}
 	listEdges     = operation{http.MethodGet, "/api/queries/edges"}
 	getEdge       = operation{http.MethodGet, "/api/queries/edges/{id}"}
 

@@ -196,6 +196,12 @@ func TestServiceGraph(t *testing.T) {
 	around, err := client.Nodes.Subgraph(ctx, []string{hall.ID}, livegraph.SubgraphOptions{Limit: 10})
 	noError(t, err)
 	check(t, len(around.Nodes) == 2 && around.Edges[0].ID == edge.ID && !around.Truncated, "%+v", around)
+	matches, err := client.Nodes.Match(ctx, livegraph.Pattern{
+		Nodes: map[string]livegraph.PatternNode{"hall": {NodeIDs: []string{hall.ID}}, "pump": {}},
+		Edges: []livegraph.PatternEdge{{From: "pump", To: "hall", RelationTypes: []string{"is in"}}},
+	})
+	noError(t, err)
+	check(t, len(matches.Matches) == 1 && matches.Matches[0].Nodes["pump"] == pump.ID && !matches.Truncated, "%+v", matches)
 	counts, err := client.GraphCounts(ctx, 1)
 	noError(t, err)
 	check(t, counts.Nodes.Total >= 2 && len(counts.Edges.Types) == 1, "%+v", counts)

@@ -1140,6 +1140,101 @@ type Path struct {
 	Cost *float64 `json:"cost,omitempty"`
 }
 
+// Pattern is a pattern: nodes with conditions, and edges that connect them.
+type Pattern struct {
+	// The nodes by name. A name has at most 64 letters, digits and underscores, and does not begin with a digit.
+	Nodes map[string]PatternNode `json:"nodes"`
+
+	// The edges. They must connect all nodes.
+	Edges []PatternEdge `json:"edges,omitempty"`
+
+	// Count the matches by these nodes.
+	Return []string `json:"return,omitempty"`
+
+	// Maximum number of matches or counts. Other than in lists, a larger value is refused.
+	Limit int `json:"limit,omitempty"`
+}
+
+// PatternEdge is an edge of a pattern.
+type PatternEdge struct {
+	// The name of a node of the pattern.
+	From string `json:"from"`
+
+	// The name of a node of the pattern. It may be the same.
+	To string `json:"to"`
+
+	// Only edges of exactly these types.
+	RelationTypes []string  `json:"relationTypes,omitempty"`
+	Direction     Direction `json:"direction,omitempty"`
+
+	// Minimum number of edges between the nodes.
+	MinLength int `json:"minLength,omitempty"`
+
+	// Maximum number of edges between the nodes. The default is minLength. Nodes between them may be any nodes.
+	MaxLength int `json:"maxLength,omitempty"`
+
+	// There is no such edge.
+	Absent bool `json:"absent,omitempty"`
+}
+
+// PatternMatch is a match, or with `return` the number of matches with these nodes.
+type PatternMatch struct {
+	// The ids of nodes by name.
+	Nodes map[string]string `json:"nodes"`
+
+	// The ids of the edges of each edge of the pattern, from `from` to `to`; empty for an absent edge. Not with
+	// `return`.
+	Edges [][]string `json:"edges,omitempty"`
+
+	// Number of matches. Only with `return`.
+	Count int `json:"count,omitempty"`
+}
+
+// PatternMatches has the matches of a pattern, with their nodes and edges.
+type PatternMatches struct {
+	Matches []PatternMatch `json:"matches"`
+
+	// The nodes of the matches, each once, sorted by id.
+	Nodes []Node `json:"nodes"`
+
+	// The edges of the matches, each once, sorted by id.
+	Edges []Edge `json:"edges"`
+
+	// Number of matches that were found, or with `return` of counts. It may be larger than `limit`.
+	Total int `json:"total"`
+
+	// Whether matches may be missing.
+	Truncated bool `json:"truncated"`
+}
+
+// PatternNode is a node of a pattern, which must meet all conditions. All nodes together have at most 200 values of
+// properties.
+type PatternNode struct {
+	// One of these nodes.
+	NodeIDs []string `json:"nodeIds,omitempty"`
+
+	// Of one of these types.
+	EntityTypes []EntityType `json:"entityTypes,omitempty"`
+
+	// A part of the name, in upper or lower case.
+	Name string `json:"name,omitempty"`
+
+	// Only nodes whose top-level properties have these values. A list of up to 100 values matches any of them. Values
+	// are compared with their type: `7` is not `"7"`.
+	Properties map[string]any `json:"properties,omitempty"`
+
+	// Inclusive bounds of properties by name. A property passes a bound only if it is of the same type. Strings are
+	// compared by code point.
+	PropertyMin map[string]any `json:"propertyMin,omitempty"`
+
+	// Inclusive bounds of properties by name. A property passes a bound only if it is of the same type. Strings are
+	// compared by code point.
+	PropertyMax map[string]any `json:"propertyMax,omitempty"`
+
+	// The property with each name is a string with this beginning.
+	PropertyPrefix map[string]string `json:"propertyPrefix,omitempty"`
+}
+
 // Point is a value of a series. The source is given by its name or its id.
 type Point struct {
 	SourceID string `json:"sourceId,omitempty"`

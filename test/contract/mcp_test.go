@@ -90,8 +90,8 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"answer", "counts", "execute_command", "history", "hybrid_search", "neighbors", "node", "paths", "promql", "query",
-		"search", "series", "subgraph",
+		"answer", "counts", "execute_command", "history", "hybrid_search", "match_pattern", "neighbors", "node", "paths",
+		"promql", "query", "search", "series", "subgraph",
 	}, names)
 
 	call := func(name string, arguments any) toolAnswer {
@@ -200,6 +200,7 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 		"a wide subgraph":    {"subgraph", map[string]any{"nodeIds": []string{hub}, "depth": 4}, 400, "depth"},
 		"no nodes":           {"subgraph", map[string]any{"nodeIds": []string{}}, 400, "nodeId"},
 		"a negative count":   {"counts", map[string]any{"limit": -1}, 400, "limit"},
+		"an unknown name":    {"match_pattern", map[string]any{"nodes": map[string]any{}}, 422, "nodes"},
 		"a negative limit":   {"series", map[string]any{"limit": -1}, 400, "limit"},
 		"an unknown command": {"execute_command", map[string]any{"type": "DROP"}, 422, "type"},
 		"an unknown function": {
@@ -400,4 +401,25 @@ func requirePathsInParts(
 	require.Len(t, one.Results, 1)
 	require.Len(t, one.Citations, 2)
 	require.Empty(t, call("paths", map[string]any{"from": end, "to": hub, "direction": "out", "offset": 3}).Results)
+
+	pattern := map[string]any{
+		"nodes": map[string]any{"a": map[string]any{"nodeIds": []string{hub}}, "b": map[string]any{}},
+		"edges": []any{map[string]any{"from": "a", "to": "b", "relationTypes": []string{"TO"}}}, "limit": 5,
+	}
+	edges := map[string]bool{}
+	for range 3 {
+		page := call("match_pattern", pattern)
+		require.EqualValues(t, 12, *page.Total)
+		for _, result := range page.Results {
+			var match struct{ Edges [][]string }
+			require.NoError(t, json.Unmarshal(result, &match))
+			edges[match.Edges[0][0]] = true
+		}
+		require.Len(t, page.Citations, 2)
+		pattern["offset"] = page.Next["offset"]
+		if page.Next == nil {
+			break
+		}
+	}
+	require.Len(t, edges, 12)
 }

@@ -56,6 +56,7 @@ func scopesOfRoutes() map[string]needs {
 		"GET /api/queries/nodes/{id}/neighbors":      both,
 		"GET /api/queries/paths":                     both,
 		"GET /api/queries/subgraph":                  both,
+		"POST /api/queries/patterns":                 both,
 		"GET /api/queries/counts":                    {any: []request.Scope{request.ReadNodes, request.ReadEdges}},
 		"GET /api/queries/history":                   both,
 		"GET /api/queries/history/{sequence}/edges":  both,

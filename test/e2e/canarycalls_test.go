@@ -318,6 +318,7 @@ func (w *tenants) bodies() map[string][]call {
 		opAnalyses:                         jsonCalls(object{"algorithm": "degree"}),
 		"POST /api/analyses/{id}/cancel":   jsonCalls(object{}),
 		"POST /mcp":                        w.mcpCalls(),
+		"POST /api/queries/patterns":       jsonCalls(w.patternBodies()...),
 		"POST /v1/metrics":                 {{contentType: asJSON, body: otlpGauge("own-otlp", "level", "k", "v", "d", "u")}},
 		"POST /api/v2/write":               {line, inFirstWorkspace("bucket")},
 		"POST /write":                      {line, inFirstWorkspace("db")},
@@ -365,6 +366,7 @@ func (w *tenants) mcpCalls() (calls []call) {
 		tool("paths", object{"from": id, "to": p["edgeTarget"], "limit": 20})
 		tool("subgraph", object{"nodeIds": []any{id}, "depth": 3})
 		tool("history", object{"nodeId": id})
+		tool("match_pattern", object{"nodes": object{"a": object{"nodeIds": []any{id}}}})
 		tool("execute_command", object{"type": "UPDATE_NODE", "payload": object{"id": id, "name": "taken over"}})
 		add("resources/read", object{"uri": "livegraph://nodes/" + id})
 		add("resources/read", object{"uri": "livegraph://sources/" + id})
@@ -379,4 +381,20 @@ func (w *tenants) mcpCalls() (calls []call) {
 		add("resources/read", object{"uri": "livegraph://schema/" + schema})
 	}
 	return calls
+}
+
+// patternBodies returns patterns that name nodes of the first tenant, by id and name.
+func (w *tenants) patternBodies() []object {
+	bodies := []object{
+		{"nodes": object{"a": object{"name": w.canaryPrefix}}},
+		{"nodes": object{"a": object{"name": w.values["name"]}}, "return": []any{"a"}},
+		{"nodes": object{"a": object{}, "b": object{}}, "edges": []any{object{"from": "a", "to": "b", "maxLength": 3}}},
+	}
+	for _, id := range w.firstTenantIDs() {
+		bodies = append(bodies, object{
+			"nodes": object{"a": object{"nodeIds": []any{id}}, "b": object{}},
+			"edges": []any{object{"from": "a", "to": "b", "direction": "both", "maxLength": 2}},
+		})
+	}
+	return bodies
 }

@@ -142,6 +142,9 @@ func (w *tenants) writeGraphCanaries() {
 		"source": upserted, "targetId": node, "relationType": c("upserted relation"),
 		"properties": object{c("upserted edge's key"): c("upserted edge's value")},
 	}, http.StatusCreated)
+	run("UPSERT_EDGE", object{
+		"sourceId": node, "target": upserted, "relationType": c("upserted relation"),
+	}, http.StatusCreated)
 	gone := w.id(
 		run("CREATE_NODE", object{"name": c("deleted node"), "entityType": "actor"}, http.StatusCreated), "node.id",
 	)
@@ -169,6 +172,10 @@ func (w *tenants) writeGraphCanaries() {
 			"id": b, "sourceId": a, "targetId": node, "relationType": c("batch's relation"),
 			"properties": object{c("key"): c("value")},
 		}),
+		command("UPSERT_NODE", object{
+			"key": upserted["key"], "entityType": "process", "name": c("upserted node"), "description": c("its description"),
+		}),
+		command("UPSERT_EDGE", object{"source": upserted, "target": upserted, "relationType": c("upserted relation")}),
 	), "batchId")
 	batch(http.StatusUnprocessableEntity, command("UNDO", object{"commandId": first})) // not allowed in batches
 }

@@ -48,7 +48,7 @@ type CLI struct {
 	Series     tenant.SeriesCmd    `cmd:"" help:"List the series of a workspace."`
 	Query      tenant.QueryCmd     `cmd:"" help:"Show points of a workspace, raw or aggregated."`
 	Graph      tenant.GraphCmd     `cmd:"" help:"Show a workspace's graph, and undo and redo its commands."`
-	Documents  tenant.DocumentsCmd `cmd:"" help:"Import files as documents into a workspace."`
+	Documents  tenant.DocumentsCmd `cmd:"" help:"List the documents of a workspace, and import files as documents."`
 	Rules      tenant.RulesCmd     `cmd:"" help:"List, store and delete files of recording and alerting rules, and list alerts."`
 	Search     tenant.SearchCmd    `cmd:"" help:"Find nodes of a workspace by words and meaning, with --hybrid also by the graph."`
 	Answer     tenant.AnswerCmd    `cmd:"" help:"Answer a question with sentences of a workspace's nodes and documents, and their sources."`

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/stretchr/testify/require"
@@ -40,6 +42,7 @@ func testDocumentsByCommandLine(w *workspace) {
 	write("picture.png", "no text")
 	require.NoError(t, os.Symlink(filepath.Join(dir, "a.md"), filepath.Join(dir, "link.md")))
 
+	require.Contains(t, w.ok(w.in("documents", "list")...), "\n0 documents\n")
 	output := w.ok(w.in("documents", "import", dir, "--tag", "handbook", "--prefix", "wiki/")...)
 	for _, line := range []string{
 		"skipped sub/bad.txt: is not text in UTF-8", "skipped huge.txt: is larger than 4194304 bytes",
@@ -62,6 +65,20 @@ func testDocumentsByCommandLine(w *workspace) {
 	require.Equal(t, map[string]string{
 		"wiki/a.md": "Pumps", "wiki/sub/b.html": "Halls", "wiki/sub/c.txt": "c", "wiki/files/handbook.pdf": "Pump handbook",
 	}, titles)
+
+	printed := w.ok(w.in("documents", "list")...)
+	require.Regexp(t, `(?m)^wiki/sub/c\.txt +c +text/plain +1 +0 +2\S+Z +handbook +[-0-9a-f]{36}$`, printed)
+	require.Contains(t, printed, "\n4 documents\n")
+	ids := regexp.MustCompile(`(?m)[-0-9a-f]{36}$`).FindAllString(printed, -1)
+	require.Len(t, ids, 4)
+	for i, id := range ids { // a page is of one document
+		page := w.ok(w.in("documents", "list", "--limit", "1", "--offset", strconv.Itoa(i))...)
+		require.Regexp(t, "(?m) "+id+"\n1 of 4 documents\n", page)
+	}
+	printed = w.ok(w.in("documents", "list", "--external-id", "wiki/a.md")...)
+	require.Regexp(t, "(?m)^wiki/a\\.md +Pumps .*\n1 document\n", printed)
+	require.Contains(t, w.ok(w.in("documents", "list", "--external-id", "a.md")...), "\n0 documents\n")
+	require.Contains(t, w.bad(w.in("documents", "list", "--limit", "0")...), "--limit")
 
 	write("sub/c.txt", "The machine is quiet.")
 	again := decode[importedDocuments](t, w.ok(w.in(

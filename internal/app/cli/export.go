@@ -19,8 +19,8 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/durable"
 	"github.com/livegraph/livegraph/internal/platform/plural"
-	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/storage/postgres/topology"
 )
 
 // ExportCmd writes a workspace's graph as NDJSON.
@@ -59,7 +59,7 @@ func (c *ExportCmd) Run(ctx context.Context, out *output.Writer) error {
 			_, err := exportTo(ctx, db, workspace, out)
 			return err
 		}
-		var extent graphread.Extent
+		var extent topology.Extent
 		err := durable.Write(c.Output, 0o600, func(file io.Writer) (err error) {
 			extent, err = exportTo(ctx, db, workspace, file)
 			return err
@@ -76,7 +76,7 @@ func (c *ExportCmd) Run(ctx context.Context, out *output.Writer) error {
 	})
 }
 
-func exportTo(ctx context.Context, db *stores.DB, workspace uuid.UUID, w io.Writer) (graphread.Extent, error) {
+func exportTo(ctx context.Context, db *stores.DB, workspace uuid.UUID, w io.Writer) (topology.Extent, error) {
 	buffered := bufio.NewWriterSize(w, 1<<16)
 	e := &exporter{workspace: workspace, out: buffered}
 	if err := db.ExportGraph(ctx, workspace, e); err != nil {
@@ -89,10 +89,10 @@ func exportTo(ctx context.Context, db *stores.DB, workspace uuid.UUID, w io.Writ
 type exporter struct {
 	workspace uuid.UUID
 	out       *bufio.Writer
-	extent    graphread.Extent
+	extent    topology.Extent
 }
 
-func (e *exporter) Begin(extent graphread.Extent) error {
+func (e *exporter) Begin(extent topology.Extent) error {
 	e.extent = extent
 	return e.writeLine("graph", graphfile.Header{
 		Format: graphfile.Format, WorkspaceID: e.workspace.String(), ExportedAt: time.Now().UTC().Format(time.RFC3339),

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -34,6 +36,14 @@ func testGraphByCommandLine(w *workspace) {
 
 	subgraph := w.ok(w.in("graph", "subgraph", pump.String(), "--depth", "2")...)
 	require.Regexp(t, `(?s)0 +Pump 7.*1 +Boiler.*feeds.*\n2 nodes, 1 edge\n$`, subgraph)
+	pattern := filepath.Join(t.TempDir(), "pattern.json")
+	require.NoError(t, os.WriteFile(pattern, []byte(
+		`{"nodes": {"what": {"name": "pump"}, "to": {}}, "edges": [{"from": "what", "to": "to"}]}`), 0o600))
+	require.Regexp(t, `^to +what\nBoiler +Pump 7\n1 of 1 match\n$`, w.ok(w.in("graph", "match", pattern)...))
+	require.NoError(t, os.WriteFile(pattern, []byte(`{"nodes": {"a": {}}, "return": ["a"], "limit": 1}`), 0o600))
+	require.Regexp(t, `^a +COUNT\n\S.* +1\n1 of 2 matches\n$`, w.ok(w.in("graph", "match", pattern)...))
+	require.NoError(t, os.WriteFile(pattern, []byte(`{`), 0o600))
+	require.Contains(t, w.bad(w.in("graph", "match", pattern)...), "is not JSON")
 	require.Regexp(
 		t, `(?s)node +object +2\s+node +\(all\) +2\s+edge +feeds +1\s+edge +\(all\) +1`, w.ok(w.in("graph", "counts")...),
 	)
@@ -123,7 +133,7 @@ func testListsAsJSON(w *workspace) {
 		{"sources", "list"}, {"series", "list"}, {"query"}, {"graph", "nodes"}, {"graph", "node", pump},
 		{"graph", "neighbors", pump}, {"graph", "history"}, {"search", "oil"}, {"search", "--hybrid", "oil"},
 		{"index", "status"}, {"graph", "undo"}, {"graph", "redo"}, {"rules", "list"}, {"rules", "get", "machines"},
-		{"webhooks", "list"},
+		{"webhooks", "list"}, {"documents", "list"},
 	} {
 		answer := decode[struct {
 			Success   bool

@@ -74,6 +74,7 @@ func New(o Options) *mcp.Server {
 		addTool(server, neighborsTool, c.neighbors)
 		addTool(server, pathsTool, c.paths)
 		addTool(server, subgraphTool, c.subgraph)
+		addTool(server, matchTool, c.match)
 		addTool(server, historyTool, c.history)
 	}
 	if may(scopeWriteNodes) || may(scopeWriteEdges) {

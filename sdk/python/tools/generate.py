@@ -53,6 +53,8 @@ SCHEMAS = (
     "NewSource",
     "Node",
     "Path",
+    "Pattern",
+    "PatternMatches",
     "Point",
     "PointRows",
     "PointSeries",

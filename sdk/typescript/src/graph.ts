@@ -23,7 +23,7 @@ import type {
   RequestOptions,
   SubgraphFilter,
 } from './filters.js'
-import { command as headers, encode, idempotency, part, selection } from './request.js'
+import { command as headers, encode, idempotency, json, part, selection } from './request.js'
 import type { Page } from './response.js'
 import type { IdempotentOptions } from './sources.js'
 import type { Transport } from './transport.js'
@@ -41,6 +41,8 @@ import type {
   Node,
   NodeChanges,
   Path,
+  Pattern,
+  PatternMatches,
   PathsMeta,
   Subgraph,
 } from './types.js'
@@ -231,6 +233,14 @@ export class Nodes {
   ): Promise<Subgraph> {
     const query = selection({ nodeId: ids, ...filter })
     return this.#transport.data<Subgraph>({ method: 'GET', path: '/api/queries/subgraph', query }, { signal })
+  }
+
+  /** Returns the matches of a pattern: the parts of the graph that have its shape. */
+  match(pattern: Pattern, { signal }: RequestOptions = {}): Promise<PatternMatches> {
+    return this.#transport.data<PatternMatches>(
+      { method: 'POST', path: '/api/queries/patterns', body: encode(pattern), headers: json },
+      { signal },
+    )
   }
 }
 

@@ -288,6 +288,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/queries/patterns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Match a pattern
+         * @description Scopes `read:nodes` and `read:edges` (both). Finds the parts of the graph that have the shape of a pattern. A
+         *     pattern has named nodes with conditions, and edges between them. A match assigns a node to each name, and to each
+         *     edge of the pattern a sequence of edges that leads from one node to the other. No edge is in a match twice; a node
+         *     may be.
+         *
+         *     An absent edge requires that there is no such sequence. It does not connect nodes. A node that is only at absent
+         *     edges is any node that meets its conditions, and is not in matches. If all edges are absent, matches have the
+         *     `from` of the first one.
+         *
+         *     Matches are sorted by the ids of their nodes, in the order of their names, and then of their edges. With `return`,
+         *     matches with the same nodes for these names are counted together, and the most frequent come first.
+         *
+         *     The search begins with the nodes of one name, preferably the one with the fewest. It is limited to 20,000 of
+         *     these, 20,000 matches at a time, 100,000 edges, and 10,000 edges of a node in each direction, and the response to
+         *     about 4 MiB of nodes and of edges. If a limit was reached, `truncated` is true: the returned matches are
+         *     right, but others may be missing, and numbers may be too low. More conditions make the search exact.
+         */
+        post: operations["matchPattern"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/queries/counts": {
         parameters: {
             query?: never;
@@ -2545,6 +2580,97 @@ export interface components {
         SubgraphAnswer: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["Subgraph"];
+            requestId: components["schemas"]["RequestId"];
+        };
+        /** @description A node of a pattern, which must meet all conditions. All nodes together have at most 200 values of properties. */
+        PatternNode: {
+            /** @description One of these nodes. */
+            nodeIds?: string[];
+            /** @description Of one of these types. */
+            entityTypes?: components["schemas"]["EntityType"][];
+            /** @description A part of the name, in upper or lower case. */
+            name?: string;
+            properties?: components["schemas"]["PropertyFilter"];
+            propertyMin?: components["schemas"]["PatternBounds"];
+            propertyMax?: components["schemas"]["PatternBounds"];
+            /** @description The property with each name is a string with this beginning. */
+            propertyPrefix?: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * @description Inclusive bounds of properties by name. A property passes a bound only if it is of the same type. Strings are
+         *     compared by code point.
+         */
+        PatternBounds: {
+            [key: string]: number | string;
+        };
+        PatternEdge: {
+            /** @description The name of a node of the pattern. */
+            from: string;
+            /** @description The name of a node of the pattern. It may be the same. */
+            to: string;
+            /** @description Only edges of exactly these types. */
+            relationTypes?: string[];
+            /**
+             * @description Follow edges from source to target, from target to source, or in both directions.
+             * @default out
+             * @enum {string}
+             */
+            direction?: "out" | "in" | "both";
+            /**
+             * @description Minimum number of edges between the nodes.
+             * @default 1
+             */
+            minLength?: number;
+            /** @description Maximum number of edges between the nodes. The default is minLength. Nodes between them may be any nodes. */
+            maxLength?: number;
+            /**
+             * @description There is no such edge.
+             * @default false
+             */
+            absent?: boolean;
+        };
+        Pattern: {
+            /** @description The nodes by name. A name has at most 64 letters, digits and underscores, and does not begin with a digit. */
+            nodes: {
+                [key: string]: components["schemas"]["PatternNode"];
+            };
+            /** @description The edges. They must connect all nodes. */
+            edges?: components["schemas"]["PatternEdge"][];
+            /** @description Count the matches by these nodes. */
+            return?: string[];
+            /**
+             * @description Maximum number of matches or counts. Other than in lists, a larger value is refused.
+             * @default 50
+             */
+            limit?: number;
+        };
+        /** @description A match, or with `return` the number of matches with these nodes. */
+        PatternMatch: {
+            /** @description The ids of nodes by name. */
+            nodes: {
+                [key: string]: string;
+            };
+            /** @description The ids of the edges of each edge of the pattern, from `from` to `to`; empty for an absent edge. Not with `return`. */
+            edges?: string[][];
+            /** @description Number of matches. Only with `return`. */
+            count?: number;
+        };
+        PatternMatches: {
+            matches: components["schemas"]["PatternMatch"][];
+            /** @description The nodes of the matches, each once, sorted by id. */
+            nodes: components["schemas"]["Node"][];
+            /** @description The edges of the matches, each once, sorted by id. */
+            edges: components["schemas"]["Edge"][];
+            /** @description Number of matches that were found, or with `return` of counts. It may be larger than `limit`. */
+            total: number;
+            /** @description Whether matches may be missing. */
+            truncated: boolean;
+        };
+        PatternAnswer: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["PatternMatches"];
             requestId: components["schemas"]["RequestId"];
         };
         TypeCount: {
@@ -5047,6 +5173,51 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    matchPattern: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Pattern"];
+            };
+        };
+        responses: {
+            /** @description The matches. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PatternAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             502: components["responses"]["BadGateway"];

@@ -9,7 +9,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
-	"github.com/livegraph/livegraph/storage/postgres/graphread"
+	"github.com/livegraph/livegraph/storage/postgres/journal"
 )
 
 // A cascade is one statement. It changes the edges, updates the totals and, if the edges are
@@ -45,7 +45,7 @@ const (
 // WAL records of the chunk are on disk, so chunks are small while other transactions write.
 const (
 	busyChunkSize = 100
-	idleChunkSize = 1000 // divides graphread.CascadeRow
+	idleChunkSize = 1000 // divides journal.CascadeRow
 	// cascadeBusyTime is the time after the start of a transaction of others during which
 	// further ones are expected.
 	cascadeBusyTime = 300 * time.Millisecond
@@ -88,10 +88,10 @@ func newCascadeStatements(set string, condition edgeStatement, sign int64) casca
 	return cascadeStatements{
 		single: `WITH changed AS (UPDATE edges e SET ` + set + ` WHERE e.workspace_id = $1 AND ` + string(condition) + `
 			RETURNING e.relation_type, e.id), listed AS (` + fmt.Sprintf(
-			listEdges, `changed e`, exceedsListed, graphread.CascadeRow,
+			listEdges, `changed e`, exceedsListed, journal.CascadeRow,
 		) + `) ` +
 			fmt.Sprintf(countCascade, fmt.Sprintf("%d * count(*)", sign)),
-		list:        fmt.Sprintf(listEdges, matching+unusedParameters, `true`, graphread.CascadeRow),
+		list:        fmt.Sprintf(listEdges, matching+unusedParameters, `true`, journal.CascadeRow),
 		updateChunk: fmt.Sprintf(updateCascadeChunk, set),
 		sign:        sign,
 	}
@@ -118,7 +118,7 @@ func (s *State) cascadeInDatabase(c *graph.Cascade, sequence graph.Sequence, at 
 	args := []any{s.workspace, c.Mark.Node, int64(c.Mark.Sequence), int64(sequence), micros(at)}
 	var err error
 	// Without a limit the transaction is that of this command alone, and no other command waits for it.
-	if s.tx.maxCascadeEdges == 0 && c.Count > graphread.CascadeRow {
+	if s.tx.maxCascadeEdges == 0 && c.Count > journal.CascadeRow {
 		err = s.cascadeInChunks(statements, args)
 	} else {
 		_, err = s.tx.conn.Exec(s.tx.ctx, statements.single, args...)
@@ -143,11 +143,11 @@ func (s *State) cascadeInChunks(statements *cascadeStatements, args []any) error
 	totals := map[total]int64{}
 	pace := &cascadePace{}
 	for row := range listed.RowsAffected() {
-		for from := 0; from < graphread.CascadeRow; {
+		for from := 0; from < journal.CascadeRow; {
 			start := time.Now()
 			size := pace.chunkSize(start)
 			changed, err := s.updateChunk(
-				statements, append(slices.Clip(args), row*graphread.CascadeRow, from, size), totals, pace,
+				statements, append(slices.Clip(args), row*journal.CascadeRow, from, size), totals, pace,
 			)
 			if err != nil {
 				return err

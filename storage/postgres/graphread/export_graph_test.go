@@ -10,19 +10,19 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres/graphread"
+	"github.com/livegraph/livegraph/storage/postgres/topology"
 	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 // recordingVisitor stores an exported graph.
 type recordingVisitor struct {
-	extent graphread.Extent
+	extent topology.Extent
 	nodes  []graph.Node
 	edges  []graph.Edge
 	onNode func() error // called for each node
 }
 
-func (v *recordingVisitor) Begin(e graphread.Extent) error { v.extent = e; return nil }
+func (v *recordingVisitor) Begin(e topology.Extent) error { v.extent = e; return nil }
 
 func (v *recordingVisitor) Node(n *graph.Node) error {
 	v.nodes = append(v.nodes, *n)
@@ -60,7 +60,7 @@ func TestAnExportIsTheGraphOfOneMoment(t *testing.T) {
 			UPDATE edges SET deleted = true WHERE workspace_id = $1`, ws)
 	}
 	require.NoError(t, db.ExportGraph(t.Context(), ws, &v))
-	require.Equal(t, graphread.Extent{Sequence: 42, Nodes: int64(len(live)), Edges: 1}, v.extent)
+	require.Equal(t, topology.Extent{Sequence: 42, Nodes: int64(len(live)), Edges: 1}, v.extent)
 	found := map[uuid.UUID]string{}
 	for i, n := range v.nodes {
 		found[n.ID] = n.Name

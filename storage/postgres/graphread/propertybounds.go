@@ -44,20 +44,28 @@ func (b *PropertyBounds) apply(w *postgres.Where) {
 // addBound adds the condition that a property is within a bound. A number beyond the range of a 64-bit float is beyond
 // all numbers that are stored.
 func addBound(w *postgres.Where, name, operator, bound string) {
+	value, isNumber := jsonNumber(bound)
+	switch {
+	case !isNumber:
+		value, _ = jsontext.AppendQuote(nil, bound) // the text is valid UTF-8
+	case value != nil:
+	case bound[0] == '-':
+		value = jsontext.Value("-1e309")
+	default:
+		value = jsontext.Value("1e309")
+	}
+	addJSONBound(w, name, operator, value)
+}
+
+// addJSONBound adds the condition that a property is within a bound, a number or a string, and of its type.
+func addJSONBound(w *postgres.Where, name, operator string, bound jsontext.Value) {
 	key := w.Arg(name) + "::text"
-	number, isNumber := jsonNumber(bound)
-	if !isNumber {
-		addTyped(w, "(properties ->> "+key+`) COLLATE "C" `+operator+" "+w.Arg(bound)+"::text", key, "string")
+	if bound.Kind() != '"' {
+		addTyped(w, "properties -> "+key+" "+operator+" "+w.Arg(string(bound))+"::jsonb", key, "number")
 		return
 	}
-	switch {
-	case number != nil:
-	case bound[0] == '-':
-		number = jsontext.Value("-1e309")
-	default:
-		number = jsontext.Value("1e309")
-	}
-	addTyped(w, "properties -> "+key+" "+operator+" "+w.Arg(string(number))+"::jsonb", key, "number")
+	text, _ := jsontext.AppendUnquote(nil, bound) // the value is valid JSON
+	addTyped(w, "(properties ->> "+key+`) COLLATE "C" `+operator+" "+w.Arg(string(text))+"::text", key, "string")
 }
 
 // addTyped adds a condition, and that the property has a type of JSON. key is the expression for its name.

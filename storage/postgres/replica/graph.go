@@ -10,6 +10,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
+	"github.com/livegraph/livegraph/storage/postgres/journal"
 )
 
 // Graph reads the graph on the replica or on the primary. Its methods are those of graphread.Store.
@@ -150,6 +151,15 @@ func (g *Graph) Counts(ctx context.Context, workspace uuid.UUID, limit int) (gra
 	})
 }
 
+// Match is graphread.Store.Match.
+func (g *Graph) Match(
+	ctx context.Context, workspace uuid.UUID, q graphread.PatternQuery,
+) (graphread.PatternMatches, error) {
+	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (graphread.PatternMatches, error) {
+		return db.Match(ctx, workspace, q)
+	})
+}
+
 // InducedEdges is graphread.Store.InducedEdges.
 func (g *Graph) InducedEdges(
 	ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, relationTypes []string,
@@ -167,22 +177,22 @@ func (g *Graph) GraphSequences(ctx context.Context, workspaces []uuid.UUID) (map
 // ChangesAfter is graphread.Store.ChangesAfter.
 func (g *Graph) ChangesAfter(
 	ctx context.Context, workspace uuid.UUID, after int64, limit int,
-) ([]graphread.ChangeSize, error) {
-	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) ([]graphread.ChangeSize, error) {
+) ([]journal.ChangeSize, error) {
+	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) ([]journal.ChangeSize, error) {
 		return db.ChangesAfter(ctx, workspace, after, limit)
 	})
 }
 
 // counted is a page of a history with the total number of changes.
 type counted struct {
-	sizes []graphread.ChangeSize
+	sizes []journal.ChangeSize
 	total int64
 }
 
 // NodeHistory is graphread.Store.NodeHistory.
 func (g *Graph) NodeHistory(
-	ctx context.Context, workspace, node uuid.UUID, page graphread.HistoryPage,
-) ([]graphread.ChangeSize, int64, error) {
+	ctx context.Context, workspace, node uuid.UUID, page journal.HistoryPage,
+) ([]journal.ChangeSize, int64, error) {
 	c, err := read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (c counted, err error) {
 		c.sizes, c.total, err = db.NodeHistory(ctx, workspace, node, page)
 		return c, err
@@ -192,8 +202,8 @@ func (g *Graph) NodeHistory(
 
 // History is graphread.Store.History.
 func (g *Graph) History(
-	ctx context.Context, workspace uuid.UUID, page graphread.HistoryPage,
-) ([]graphread.ChangeSize, int64, error) {
+	ctx context.Context, workspace uuid.UUID, page journal.HistoryPage,
+) ([]journal.ChangeSize, int64, error) {
 	c, err := read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (c counted, err error) {
 		c.sizes, c.total, err = db.History(ctx, workspace, page)
 		return c, err
@@ -203,7 +213,7 @@ func (g *Graph) History(
 
 // Changes is graphread.Store.Changes.
 func (g *Graph) Changes(
-	ctx context.Context, workspace uuid.UUID, sizes []graphread.ChangeSize,
+	ctx context.Context, workspace uuid.UUID, sizes []journal.ChangeSize,
 ) ([]*eventsv1.Change, error) {
 	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) ([]*eventsv1.Change, error) {
 		return db.Changes(ctx, workspace, sizes)

@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/linkstore"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
+	"github.com/livegraph/livegraph/storage/postgres/topology"
 )
 
 // The stores of a DB, by the names of its embedded fields.
@@ -25,6 +26,8 @@ type (
 	Registry = registry.Store
 	// GraphRead is the store that reads the graph.
 	GraphRead = graphread.Store
+	// Topology is the store that reads whole graphs.
+	Topology = topology.Store
 	// Graph is the store that writes the graph.
 	Graph = graphstore.Store
 	// Texts is the store of the search indexes.
@@ -45,6 +48,7 @@ type DB struct {
 	*Access
 	*Registry
 	*GraphRead
+	*Topology
 	*Graph
 	*Texts
 	*Links
@@ -65,7 +69,7 @@ func Open(ctx context.Context, url string, maxConns int32, opts ...postgres.Opti
 // FromDB returns all stores on an open database.
 func FromDB(db *postgres.DB) *DB {
 	stores := &DB{
-		DB: db, Access: access.New(db), Registry: registry.New(db), GraphRead: graphread.New(db),
+		DB: db, Access: access.New(db), Registry: registry.New(db), GraphRead: graphread.New(db), Topology: topology.New(db),
 		Graph: graphstore.New(db), Texts: textindex.New(db), Links: linkstore.New(db), Jobs: jobs.New(db),
 		Alerting: alerting.New(db), Hooks: hooks.New(db),
 	}

@@ -22,6 +22,7 @@ import (
 
 // DocumentsCmd groups the commands on documents.
 type DocumentsCmd struct {
+	List   DocumentsListCmd   `cmd:"" help:"List a workspace's documents, oldest first."`
 	Import DocumentsImportCmd `cmd:"" help:"Create or update documents from the text, Markdown, HTML, PDF and Office files of a directory."`
 }
 

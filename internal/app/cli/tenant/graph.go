@@ -23,6 +23,7 @@ type GraphCmd struct {
 	Neighbors GraphNeighborsCmd `cmd:"" help:"List the neighbors of a node."`
 	Path      GraphPathCmd      `cmd:"" help:"List the shortest or cheapest paths between two nodes."`
 	Subgraph  GraphSubgraphCmd  `cmd:"" help:"List the nodes around nodes, and the edges between them."`
+	Match     GraphMatchCmd     `cmd:"" help:"List the parts of the graph that match a pattern, a file of JSON."`
 	Counts    GraphCountsCmd    `cmd:"" help:"Count nodes by entity type and edges by relation type."`
 	Analyze   GraphAnalyzeCmd   `cmd:"" help:"Compute degrees, PageRank, components or communities of all nodes."`
 	Analyses  GraphAnalysesCmd  `cmd:"" help:"List the analyses of the graph, newest first."`

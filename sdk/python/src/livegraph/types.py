@@ -312,6 +312,73 @@ class Subgraph(TypedDict):
     """
 
 
+PatternBounds: TypeAlias = dict[str, float | str]
+"""
+Inclusive bounds of properties by name. A property passes a bound only if it is of the same type. Strings are
+compared by code point.
+
+"""
+
+
+PatternEdgeRelationType: TypeAlias = str
+
+
+PatternEdge = TypedDict(
+    "PatternEdge",
+    {
+        "from": str,
+        "to": str,
+        "relationTypes": NotRequired[list[PatternEdgeRelationType]],
+        "direction": NotRequired[Literal["out", "in", "both"]],
+        "minLength": NotRequired[int],
+        "maxLength": NotRequired[int],
+        "absent": NotRequired[bool],
+    },
+)
+
+
+PatternMatchEdge: TypeAlias = list[str]
+
+
+class PatternMatch(TypedDict):
+    """
+    A match, or with `return` the number of matches with these nodes.
+    """
+
+    nodes: dict[str, str]
+    """
+    The ids of nodes by name.
+    """
+    edges: NotRequired[list[PatternMatchEdge]]
+    """
+    The ids of the edges of each edge of the pattern, from `from` to `to`; empty for an absent edge. Not with `return`.
+    """
+    count: NotRequired[int]
+    """
+    Number of matches. Only with `return`.
+    """
+
+
+class PatternMatches(TypedDict):
+    matches: list[PatternMatch]
+    nodes: list[Node]
+    """
+    The nodes of the matches, each once, sorted by id.
+    """
+    edges: list[Edge]
+    """
+    The edges of the matches, each once, sorted by id.
+    """
+    total: int
+    """
+    Number of matches that were found, or with `return` of counts. It may be larger than `limit`.
+    """
+    truncated: bool
+    """
+    Whether matches may be missing.
+    """
+
+
 class TypeCount(TypedDict):
     type: str
     """
@@ -1686,6 +1753,43 @@ class Change(TypedDict):
     edge: NotRequired[Edge]
     cascade: NotRequired[Cascade]
     steps: NotRequired[list[Step]]
+
+
+class PatternNode(TypedDict):
+    """
+    A node of a pattern, which must meet all conditions. All nodes together have at most 200 values of properties.
+    """
+
+    nodeIds: NotRequired[list[str]]
+    """
+    One of these nodes.
+    """
+    entityTypes: NotRequired[list[EntityType]]
+    """
+    Of one of these types.
+    """
+    name: NotRequired[str]
+    """
+    A part of the name, in upper or lower case.
+    """
+    properties: NotRequired[PropertyFilter]
+    propertyMin: NotRequired[PatternBounds]
+    propertyMax: NotRequired[PatternBounds]
+    propertyPrefix: NotRequired[dict[str, str]]
+    """
+    The property with each name is a string with this beginning.
+    """
+
+
+Pattern = TypedDict(
+    "Pattern",
+    {
+        "nodes": dict[str, PatternNode],
+        "edges": NotRequired[list[PatternEdge]],
+        "return": NotRequired[list[str]],
+        "limit": NotRequired[int],
+    },
+)
 
 
 class Command(TypedDict):

@@ -62,6 +62,13 @@ def test_nodes_and_edges_are_created_changed_and_deleted(client: Client) -> None
     assert len(list(client.nodes.iterate_neighbors(hall["id"]))) == 1
     around = client.nodes.subgraph([hall["id"], pump["id"]], depth=0)
     assert ([found["id"] for found in around["edges"]], around["truncated"]) == ([edge["id"]], False)
+    matches = client.nodes.match(
+        {
+            "nodes": {"hall": {"nodeIds": [hall["id"]]}, "pump": {"name": pump["name"]}},
+            "edges": [{"from": "pump", "to": "hall", "direction": "both"}],
+        }
+    )
+    assert [match["nodes"]["pump"] for match in matches["matches"]] == [pump["id"]]
     counts = client.graph_counts(limit=1)
     assert (counts["nodes"]["total"] >= 2, len(counts["edges"]["types"])) == (True, 1)
     now = client.changes.list(limit=1).items[0]["sequence"]

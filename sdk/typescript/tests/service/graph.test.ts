@@ -59,6 +59,11 @@ test('nodes and edges are created, changed and deleted', async () => {
   expect(await all(nodes.iterateNeighbors(hall.id))).toHaveLength(1)
   const around = await nodes.subgraph([hall.id, pump.id], { depth: 0 })
   expect(around.edges.map(({ id }) => id)).toEqual([edge.id])
+  const matches = await nodes.match({
+    nodes: { hall: { nodeIds: [hall.id] }, pump: {} },
+    edges: [{ from: 'pump', to: 'hall', direction: 'both' }],
+  })
+  expect(matches.matches.map((match) => match.nodes.pump)).toEqual([pump.id])
   const counts = await client.graphCounts({ limit: 1 })
   expect(counts.edges?.types).toHaveLength(1)
   const asOf = '9999-01-01T00:00:00Z'

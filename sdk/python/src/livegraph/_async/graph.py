@@ -20,6 +20,8 @@ from ..types import (
     Neighbor,
     Node,
     Path,
+    Pattern,
+    PatternMatches,
     Subgraph,
 )
 from .streams import AsyncEventStream
@@ -190,6 +192,10 @@ class AsyncNodes:
         """
         fields = query(node_id=ids, **filters)
         return await self._transport.data(Request[Subgraph]("GET", "/api/queries/subgraph", query=fields))
+
+    async def match(self, pattern: Pattern) -> PatternMatches:
+        """Returns the matches of a pattern: the parts of the graph that have its shape."""
+        return await self._transport.data(Request[PatternMatches]("POST", "/api/queries/patterns", body=encode(pattern), headers=JSON))
 
 
 def _neighbors_path(node_id: Id) -> str:

@@ -23,6 +23,8 @@ from ..types import (
     Neighbor,
     Node,
     Path,
+    Pattern,
+    PatternMatches,
     Subgraph,
 )
 from .streams import EventStream
@@ -187,6 +189,12 @@ class Nodes:
         """
         fields = query(node_id=ids, **filters)
         return self._transport.data(Request[Subgraph]("GET", "/api/queries/subgraph", query=fields))
+
+    def match(self, pattern: Pattern) -> PatternMatches:
+        """Returns the matches of a pattern: the parts of the graph that have its shape."""
+        return self._transport.data(
+            Request[PatternMatches]("POST", "/api/queries/patterns", body=encode(pattern), headers=JSON)
+        )
 
 
 def _neighbors_path(node_id: Id) -> str:

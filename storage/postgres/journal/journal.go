@@ -1,4 +1,6 @@
-package graphread
+// Package journal reads the journal of a graph: its changes in order, for the whole graph or a node, and the edges of a
+// cascade. Commands write it; see storage/postgres/graph.
+package journal
 
 import (
 	"context"
@@ -7,11 +9,18 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"google.golang.org/protobuf/proto"
 
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
+
+// Store reads the journal in a database.
+type Store struct{ pool *pgxpool.Pool }
+
+// New returns a store on a database.
+func New(db *postgres.DB) *Store { return &Store{db.Pool()} }
 
 // ChangeSize is the size of an entry of the journal. A reader uses it to limit how much it reads
 // at a time, because the entry of a batch can have many megabytes.

@@ -1,0 +1,232 @@
+package queries
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/livegraph/livegraph/api/graphjson"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/pattern"
+	"github.com/livegraph/livegraph/storage/postgres/graphread"
+)
+
+// Limits of a pattern.
+const (
+	maxPatternNodes     = 8
+	maxPatternEdges     = 12
+	maxPatternLength    = 6
+	maxPatternIDs       = 100
+	maxPatternTypes     = 100 // relation types of an edge
+	maxRelationType     = 128 // characters
+	maxNameFilter       = 512 // characters
+	defaultPatternLimit = 50
+	maxPatternLimit     = 500
+)
+
+// patternName is the form of the name of a node of a pattern.
+var patternName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+
+// patternBody is the body of a request for the matches of a pattern.
+type patternBody struct {
+	Nodes  map[string]patternNode `json:"nodes"`
+	Edges  []patternEdge          `json:"edges"`
+	Return []string               `json:"return"`
+	Limit  *int64                 `json:"limit"`
+}
+
+// patternNode has the conditions on a node.
+type patternNode struct {
+	NodeIDs        []string                  `json:"nodeIds"`
+	EntityTypes    []string                  `json:"entityTypes"`
+	Name           *string                   `json:"name"`
+	Properties     map[string]jsontext.Value `json:"properties"`
+	PropertyMin    map[string]jsontext.Value `json:"propertyMin"`
+	PropertyMax    map[string]jsontext.Value `json:"propertyMax"`
+	PropertyPrefix map[string]string         `json:"propertyPrefix"`
+}
+
+// patternEdge is an edge of a pattern.
+type patternEdge struct {
+	From          *string  `json:"from"`
+	To            *string  `json:"to"`
+	RelationTypes []string `json:"relationTypes"`
+	Direction     *string  `json:"direction"`
+	MinLength     *int64   `json:"minLength"`
+	MaxLength     *int64   `json:"maxLength"`
+	Absent        bool     `json:"absent"`
+}
+
+// query validates the body and returns its query, and the names of the nodes, sorted.
+func (b *patternBody) query() (names []string, q graphread.PatternQuery, err error) {
+	var c request.Check
+	c.Required("nodes", b.Nodes != nil)
+	if len(b.Nodes) == 0 || len(b.Nodes) > maxPatternNodes {
+		c.Fail("nodes", fmt.Sprintf("must have 1 to %d nodes", maxPatternNodes))
+		return nil, q, c.Err()
+	}
+	if len(b.Edges) > maxPatternEdges {
+		c.Fail("edges", fmt.Sprintf("must have at most %d edges", maxPatternEdges))
+		return nil, q, c.Err()
+	}
+	names = slices.Sorted(maps.Keys(b.Nodes))
+	values := 0
+	for _, name := range names {
+		if !patternName.MatchString(name) {
+			c.Fail(request.Member("nodes", name), "must be a name of letters, digits and underscores, at most 64, not a digit first")
+		}
+		n := b.Nodes[name]
+		q.Nodes = append(q.Nodes, n.conditions(&c, request.Member("nodes", name)))
+		values += valuesOf(&q.Nodes[len(q.Nodes)-1])
+	}
+	if values > maxPropertyValues {
+		c.Fail("nodes", fmt.Sprintf("the conditions on properties have more than %d values", maxPropertyValues))
+	}
+	q.Pattern.Nodes = len(names)
+	for i := range b.Edges {
+		q.Pattern.Edges = append(q.Pattern.Edges, b.Edges[i].read(&c, fmt.Sprintf("edges[%d]", i), names))
+	}
+	if c.Err() == nil && !q.Pattern.Connected() {
+		c.Fail("edges", "must connect all nodes without the edges that are absent")
+	}
+	q.Limit, q.MaxBytes = defaultPatternLimit, patternBytes
+	if b.Limit != nil {
+		request.Between(&c, "limit", *b.Limit, 1, maxPatternLimit)
+		q.Limit = int(*b.Limit)
+	}
+	if err := c.Err(); err != nil {
+		return nil, q, err
+	}
+	b.readReturn(&c, names, &q)
+	return names, q, c.Err()
+}
+
+// readReturn validates the names of the nodes to return.
+func (b *patternBody) readReturn(c *request.Check, names []string, q *graphread.PatternQuery) {
+	if b.Return == nil {
+		return
+	}
+	if len(b.Return) == 0 {
+		c.Fail("return", "must not be empty; leave it out for all nodes and edges")
+	}
+	required := q.Pattern.Required()
+	q.Return = []int{}
+	for i, name := range b.Return {
+		node, found := slices.BinarySearch(names, name)
+		switch field := fmt.Sprintf("return[%d]", i); {
+		case !found:
+			c.Fail(field, "is not a name in nodes", names...)
+		case !required[node]:
+			c.Fail(field, "is only at absent edges, so matches do not have it")
+		case slices.Contains(q.Return, node):
+			c.Fail(field, "is repeated")
+		}
+		q.Return = append(q.Return, node)
+	}
+}
+
+// read validates an edge and returns it.
+func (e *patternEdge) read(c *request.Check, field string, names []string) pattern.Edge {
+	end := func(name string, value *string) int {
+		c.Required(field+"."+name, value != nil)
+		if value == nil {
+			return 0
+		}
+		node, found := slices.BinarySearch(names, *value)
+		if !found {
+			c.Fail(field+"."+name, "is not a name in nodes", names...)
+		}
+		return node
+	}
+	p := pattern.Edge{
+		From: end("from", e.From), To: end("to", e.To), Out: true, RelationTypes: e.RelationTypes, MinLength: 1, MaxLength: 1,
+		Absent: e.Absent,
+	}
+	if types := len(e.RelationTypes); e.RelationTypes != nil && (types == 0 || types > maxPatternTypes) {
+		c.Fail(field+".relationTypes", fmt.Sprintf("must have 1 to %d types; leave it out for any", maxPatternTypes))
+	}
+	for i, t := range e.RelationTypes {
+		c.Text(fmt.Sprintf("%s.relationTypes[%d]", field, i), t, 1, maxRelationType)
+	}
+	if e.Direction != nil {
+		c.OneOf(field+".direction", *e.Direction, "out", "in", "both")
+		p.Out, p.In = *e.Direction != "in", *e.Direction != "out"
+	}
+	e.readLengths(c, field, &p)
+	return p
+}
+
+func (e *patternEdge) readLengths(c *request.Check, field string, p *pattern.Edge) {
+	if e.MinLength != nil {
+		request.Between(c, field+".minLength", *e.MinLength, 1, maxPatternLength)
+		p.MinLength, p.MaxLength = int(*e.MinLength), int(*e.MinLength)
+	}
+	if e.MaxLength == nil {
+		return
+	}
+	request.Between(c, field+".maxLength", *e.MaxLength, 1, maxPatternLength)
+	if p.MaxLength = int(*e.MaxLength); p.MaxLength < p.MinLength {
+		c.Fail(field+".maxLength", "must be at least minLength")
+	}
+}
+
+// valuesOf returns the number of values in conditions on properties.
+func valuesOf(n *graphread.NodeConditions) int {
+	count := len(n.Min) + len(n.Max)
+	for _, values := range n.Values {
+		count += len(values)
+	}
+	for _, prefixes := range n.Bounds.Prefixes {
+		count += len(prefixes)
+	}
+	return count
+}
+
+// conditions validates the conditions on a node and returns them.
+func (n *patternNode) conditions(c *request.Check, field string) (conditions graphread.NodeConditions) {
+	if n.NodeIDs != nil && len(n.NodeIDs) == 0 {
+		c.Fail(field+".nodeIds", "must not be empty; leave it out for any node")
+	}
+	if len(n.NodeIDs) > 0 {
+		conditions.IDs = c.UUIDs(field+".nodeIds", n.NodeIDs, maxPatternIDs)
+	}
+	conditions.EntityTypes = n.EntityTypes
+	if n.EntityTypes != nil && len(n.EntityTypes) == 0 {
+		c.Fail(field+".entityTypes", "must not be empty; leave it out for any type", graph.EntityTypes()...)
+	}
+	for i, t := range n.EntityTypes {
+		c.OneOf(fmt.Sprintf("%s.entityTypes[%d]", field, i), t, graph.EntityTypes()...)
+	}
+	if n.Name != nil {
+		c.Text(field+".name", *n.Name, 1, maxNameFilter)
+		conditions.Name = *n.Name
+	}
+	conditions.Values = graphjson.PropertyFilter(c, field+".properties", n.Properties)
+	conditions.Min = propertyBounds(c, field+".propertyMin", n.PropertyMin)
+	conditions.Max = propertyBounds(c, field+".propertyMax", n.PropertyMax)
+	for _, name := range slices.Sorted(maps.Keys(n.PropertyPrefix)) {
+		if conditions.Bounds.Prefixes == nil {
+			conditions.Bounds.Prefixes = map[string][]string{}
+		}
+		conditions.Bounds.Prefixes[name] = []string{n.PropertyPrefix[name]}
+	}
+	return conditions
+}
+
+// propertyBounds validates bounds of properties and returns them as they are compared.
+func propertyBounds(c *request.Check, field string, bounds map[string]jsontext.Value) map[string]jsontext.Value {
+	read := make(map[string]jsontext.Value, len(bounds))
+	for _, name := range slices.Sorted(maps.Keys(bounds)) {
+		member := request.Member(field, name)
+		if kind := bounds[name].Kind(); kind != '"' && kind != '0' {
+			c.Fail(member, "must be a number or a string")
+			continue
+		}
+		read[name] = graphjson.PropertyValue(c, member, bounds[name])
+	}
+	return read
+}
