@@ -141,7 +141,7 @@ func checkTypes(c *request.Check, field string, list, allowed []string) {
 	}
 }
 
-// distinct returns the elements of a list, each once, in order.
+// distinct returns the elements of a list, each once, sorted.
 func distinct(list []string) []string {
 	sorted := slices.Clone(list)
 	slices.Sort(sorted)

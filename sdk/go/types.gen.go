@@ -1059,8 +1059,8 @@ type NewWebhook struct {
 	// Only alerts with all of these labels are sent. Names have 1 to 256 characters.
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// Only nodes of these types are sent; empty: all.
-	EntityTypes []string `json:"entityTypes,omitempty"`
+	// Only nodes of these types are sent; empty: all. Responses have each type once, sorted.
+	EntityTypes []EntityType `json:"entityTypes,omitempty"`
 
 	// Only edges of these types are sent; empty: all.
 	RelationTypes []string `json:"relationTypes,omitempty"`
@@ -1630,8 +1630,8 @@ type Webhook struct {
 	// Only alerts with all of these labels are sent. Names have 1 to 256 characters.
 	Labels map[string]string `json:"labels"`
 
-	// Only nodes of these types are sent; empty: all.
-	EntityTypes []string `json:"entityTypes"`
+	// Only nodes of these types are sent; empty: all. Responses have each type once, sorted.
+	EntityTypes []EntityType `json:"entityTypes"`
 
 	// Only edges of these types are sent; empty: all.
 	RelationTypes []string `json:"relationTypes"`
@@ -1688,7 +1688,7 @@ type WebhookPatch struct {
 
 	// Merged with the labels.
 	Labels        Field[map[string]*string] `json:"labels,omitzero"`
-	EntityTypes   Field[[]string]           `json:"entityTypes,omitzero"`
+	EntityTypes   Field[[]EntityType]       `json:"entityTypes,omitzero"`
 	RelationTypes Field[[]string]           `json:"relationTypes,omitzero"`
 	NodeIDs       Field[[]string]           `json:"nodeIds,omitzero"`
 	Enabled       Field[bool]               `json:"enabled,omitzero"`
@@ -1706,8 +1706,8 @@ type WebhookWithSecret struct {
 	// Only alerts with all of these labels are sent. Names have 1 to 256 characters.
 	Labels map[string]string `json:"labels"`
 
-	// Only nodes of these types are sent; empty: all.
-	EntityTypes []string `json:"entityTypes"`
+	// Only nodes of these types are sent; empty: all. Responses have each type once, sorted.
+	EntityTypes []EntityType `json:"entityTypes"`
 
 	// Only edges of these types are sent; empty: all.
 	RelationTypes []string `json:"relationTypes"`

@@ -3246,8 +3246,8 @@ export interface components {
         WebhookLabels: {
             [key: string]: string;
         };
-        /** @description Only nodes of these types are sent; empty: all. */
-        WebhookEntityTypes: ("concept" | "object" | "process" | "actor")[];
+        /** @description Only nodes of these types are sent; empty: all. Responses have each type once, sorted. */
+        WebhookEntityTypes: components["schemas"]["EntityType"][];
         /** @description Only edges of these types are sent; empty: all. */
         WebhookRelationTypes: string[];
         /** @description Only changes of these nodes, and of edges that begin or end at one of them, are sent; empty: all. */
@@ -3435,7 +3435,7 @@ export interface components {
             labels?: {
                 [key: string]: string | null;
             } | null;
-            entityTypes?: ("concept" | "object" | "process" | "actor")[] | null;
+            entityTypes?: components["schemas"]["EntityType"][] | null;
             relationTypes?: string[] | null;
             nodeIds?: string[] | null;
             enabled?: boolean;

@@ -84,7 +84,7 @@ type WebhooksCreateCmd struct {
 	URL          string            `arg:"" help:"Where events are sent."`
 	Event        []string          `help:"Type of events, such as alert.firing; repeat it for several." required:"" placeholder:"TYPE"`
 	Label        map[string]string `help:"Only alerts with this label; repeat it for several." placeholder:"NAME=VALUE"`
-	EntityType   []string          `help:"Only nodes of this type; repeat it for several." placeholder:"TYPE"`
+	EntityType   []string          `help:"Only nodes of these types: ${entityTypes}." placeholder:"TYPE"`
 	RelationType []string          `help:"Only edges of this type; repeat it for several." placeholder:"TYPE"`
 	Node         []uuid.UUID       `help:"Only this node and its edges; repeat it for several." placeholder:"ID"`
 }

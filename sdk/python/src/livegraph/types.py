@@ -874,9 +874,9 @@ Only alerts with all of these labels are sent. Names have 1 to 256 characters.
 """
 
 
-WebhookEntityTypes: TypeAlias = list[Literal["concept", "object", "process", "actor"]]
+WebhookEntityTypes: TypeAlias = list[EntityType]
 """
-Only nodes of these types are sent; empty: all.
+Only nodes of these types are sent; empty: all. Responses have each type once, sorted.
 """
 
 
@@ -1018,7 +1018,7 @@ class WebhookPatch(TypedDict):
     """
     Merged with the labels.
     """
-    entityTypes: NotRequired[list[Literal["concept", "object", "process", "actor"]] | None]
+    entityTypes: NotRequired[list[EntityType] | None]
     relationTypes: NotRequired[list[WebhookPatchRelationType] | None]
     nodeIds: NotRequired[list[str] | None]
     enabled: NotRequired[bool]
