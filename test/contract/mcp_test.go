@@ -261,7 +261,8 @@ func TestToolsAreOfferedByScope(t *testing.T) {
 	s := contract.Start(t, groups()...)
 	other := s.NewWorkspace(t, apikey.Live)
 	for scope, want := range map[request.Scope][]string{
-		request.ReadNodes: {"counts", "node", "search"}, request.ReadEdges: {"counts"}, request.WriteNodes: {"execute_command"},
+		request.ReadNodes: {"counts", "node", "search"}, request.ReadEdges: {"counts"},
+		request.WriteNodes: {"execute_command"},
 		request.ReadLiveData: {"promql", "query", "series"}, request.WriteLiveData: {},
 	} {
 		session := connectMCP(t, s, s.NewKey(t, []uuid.UUID{s.Workspace}, scope), s.Workspace.String())

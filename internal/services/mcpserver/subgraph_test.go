@@ -28,7 +28,8 @@ func TestALargeSubgraphHasTheEdgesThatFit(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &found))
 	require.Equal(t, nodes, found.Nodes)
 	require.NotEmpty(t, found.Edges)
-	require.Equal(t, []string{fmt.Sprintf("%d more edges between these nodes are left out.", 2000-len(found.Edges))}, a.Notes)
+	left := fmt.Sprintf("%d more edges between these nodes are left out.", 2000-len(found.Edges))
+	require.Equal(t, []string{left}, a.Notes)
 
 	a = &answer{}
 	text, err = encodeSubgraph(a, nodes[:1], nil)
