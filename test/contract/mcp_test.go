@@ -262,7 +262,7 @@ func TestToolsAreOfferedByScope(t *testing.T) {
 	other := s.NewWorkspace(t, apikey.Live)
 	for scope, want := range map[request.Scope][]string{
 		request.ReadNodes: {"counts", "node", "search"}, request.ReadEdges: {"counts"},
-		request.WriteNodes: {"execute_command"},
+		request.WriteNodes:   {"execute_command"},
 		request.ReadLiveData: {"promql", "query", "series"}, request.WriteLiveData: {},
 	} {
 		session := connectMCP(t, s, s.NewKey(t, []uuid.UUID{s.Workspace}, scope), s.Workspace.String())
