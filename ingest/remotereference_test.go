@@ -86,6 +86,20 @@ type promSample struct {
 	invalid   bool   // the histogram is not valid
 }
 
+// filledSpans returns spans with the same buckets, and none without buckets.
+func filledSpans(spans []histogram.Span) (filled []histogram.Span) {
+	index, end := int32(0), int32(0) // of the current span, and of the last one that has buckets
+	for _, span := range spans {
+		index += span.Offset
+		if span.Length > 0 {
+			filled = append(filled, histogram.Span{Offset: index - end, Length: span.Length})
+			end = index + int32(span.Length)
+		}
+		index += int32(span.Length)
+	}
+	return filled
+}
+
 // readPromHistogram parses a native histogram with Prometheus' code.
 func readPromHistogram(b []byte) (s promSample, ok bool) {
 	var m prompb.Histogram
@@ -97,10 +111,14 @@ func readPromHistogram(b []byte) (s promSample, ok bool) {
 	var stored prompb.Histogram
 	if m.IsFloatHistogram() {
 		h := m.ToFloatHistogram()
-		err, stored = h.Validate(), prompb.FromFloatHistogram(0, h)
+		err = h.Validate()
+		h.PositiveSpans, h.NegativeSpans = filledSpans(h.PositiveSpans), filledSpans(h.NegativeSpans)
+		stored = prompb.FromFloatHistogram(0, h)
 	} else {
 		h := m.ToIntHistogram()
-		err, stored = h.Validate(), prompb.FromIntHistogram(0, h)
+		err = h.Validate()
+		h.PositiveSpans, h.NegativeSpans = filledSpans(h.PositiveSpans), filledSpans(h.NegativeSpans)
+		stored = prompb.FromIntHistogram(0, h)
 	}
 	if stored.ResetHint == 2 { // no reset
 		stored.ResetHint = 0
@@ -216,7 +234,7 @@ func promIdentity(labels [][2]string) (source uuid.UUID, name pointblock.Identit
 	}
 	parts := slices.DeleteFunc([]string{seen["job"], seen["instance"]}, func(s string) bool { return s == "" })
 	title := strings.Join(parts, "/")
-	if title == "" {
+	if !block.CanNameSource(title) { // also of no part
 		title = "prometheus"
 	}
 	name.Metric = seen["__name__"]
@@ -230,7 +248,7 @@ func promIdentity(labels [][2]string) (source uuid.UUID, name pointblock.Identit
 	}
 	slices.SortFunc(name.Tags, func(a, b pointblock.Tag) int { return strings.Compare(a.Key, b.Key) })
 	return uuid.NewSHA1(workspace, []byte(title)), name,
-		!badName(name.Metric) && !badTags(tags) && block.CanNameSource(title)
+		!badName(name.Metric) && !badTags(tags)
 }
 
 // promTarget returns the job and the instance that the name of a source means.
@@ -317,6 +335,9 @@ func (w *promWriter) histogram() message {
 	}
 	if w.one(10) {
 		h.PositiveSpans[0].Length++
+	}
+	if w.one(4) {
+		h.PositiveSpans = append([]histogram.Span{{Offset: rapid.Int32Range(-3, 1).Draw(w.t, "empty")}}, h.PositiveSpans...)
 	}
 	if w.one(20) {
 		h.Sum = stale

@@ -30,6 +30,7 @@ var (
 )
 
 func TestSamplesOfPrometheusAreTaken(t *testing.T) {
+	long := strings.Repeat("x", 300)
 	in := func(source, rest string) string { return uuid.NewSHA1(workspace, []byte(source)).String() + " " + rest }
 	for name, c := range map[string]struct {
 		body string
@@ -72,6 +73,24 @@ func TestSamplesOfPrometheusAreTaken(t *testing.T) {
 		"a job that is the name of the source of neither": {
 			promWrite(promwrite.Labels("__name__", "up", "job", "prometheus").Sample(1, 1)),
 			map[string]any{in("prometheus", `"up"{"job"="prometheus",} 1000 n`): 1.0},
+		},
+		"a job with a line break": {
+			promWrite(promwrite.Labels("__name__", "up", "job", "a\nb", "instance", "a:1").Sample(1, 1)),
+			map[string]any{in("prometheus", `"up"{"instance"="a:1","job"="a\nb",} 1000 n`): 1.0},
+		},
+		"job and instance with over 256 characters": {
+			promWrite(promwrite.Labels("__name__", "up", "job", long[:200], "instance", long[:56], "z", "1").Sample(1, 1)),
+			map[string]any{
+				in("prometheus", `"up"{"instance"="`+long[:56]+`","job"="`+long[:200]+`","z"="1",} 1000 n`): 1.0,
+			},
+		},
+		"job and instance with 256 characters": {
+			promWrite(promwrite.Labels("__name__", "up", "job", long[:200], "instance", long[:55]).Sample(1, 1)),
+			map[string]any{in(long[:200]+"/"+long[:55], `"up"{} 1000 n`): 1.0},
+		},
+		"only spaces": {
+			promWrite(promwrite.Labels("__name__", "up", "instance", "  ").Sample(1, 1)),
+			map[string]any{in("prometheus", `"up"{"instance"="  ",} 1000 n`): 1.0},
 		},
 		"neither": {
 			promWrite(promwrite.Labels("__name__", "ALERTS", "alertname", "x").Sample(1, 1)),
@@ -225,14 +244,19 @@ func TestSamplesThatBreakARuleAreRejected(t *testing.T) {
 		"label's name not UTF-8": {plain("b\xff", "1").Sample(1, 1), "timeseries[1].labels.b\ufffd", rejection.TagUTF8, 1},
 		"65 labels":              {plain(many...).Sample(1, 1), "timeseries[1].labels", rejection.TagsMany, 1},
 		"job not UTF-8": {
-			promwrite.Labels("__name__", "up", "job", "\xff").Sample(1, 1), "timeseries[1].labels.job", rejection.SourceName, 1,
+			promwrite.Labels("__name__", "up", "job", "\xff").Sample(1, 1), "timeseries[1].labels.job", rejection.TagUTF8, 1,
 		},
-		"job and instance long": {
-			promwrite.Labels("__name__", "up", "job", long[:200], "instance", long[:56]).Sample(1, 1),
-			"timeseries[1].labels.job", rejection.SourceName, 1,
+		"instance not UTF-8": {
+			promwrite.Labels("__name__", "up", "job", "a", "instance", "\xff").Sample(1, 1), "timeseries[1].labels.instance",
+			rejection.TagUTF8, 1,
 		},
-		"job with a line break": {
-			promwrite.Labels("__name__", "up", "job", "a\nb").Sample(1, 1), "timeseries[1].labels.job", rejection.SourceName, 1,
+		"NUL in a job": {
+			promwrite.Labels("__name__", "up", "job", "a\x00").Sample(1, 1), "timeseries[1].labels.job",
+			rejection.TagValueNUL, 1,
+		},
+		"long instance": {
+			promwrite.Labels("__name__", "up", "job", "a", "instance", strings.Repeat("x", 1025)).Sample(1, 1),
+			"timeseries[1].labels.instance", rejection.TagValueLong, 1,
 		},
 		"histogram": {
 			plain().Bytes(4, message{}.Double(3, 1)).Bytes(4, nil), "timeseries[1].histograms[0]", rejection.ValueHistogram, 2,

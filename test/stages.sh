@@ -115,7 +115,7 @@ if [ -n "${COVER:-}" ]; then
 fi
 if [ "$suite" = all ]; then
   stage shards sharded
-  for name in grafana helm prometheus influx; do stage $name module $name; done
+  for name in grafana helm prometheus influx otel; do stage $name module $name; done
 fi
 
 printf '%-10s       %4d s\n' total $((SECONDS - began))

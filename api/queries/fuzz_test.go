@@ -71,7 +71,8 @@ func FuzzPatternBody(f *testing.F) {
 	for _, body := range []string{
 		`{"nodes":{"a":{}}}`, `{"nodes":{}}`, `{"nodes":{"1":{}}}`, `{"nodes":{"a":{},"b":{}}}`,
 		`{"nodes":{"a":{"entityTypes":["object"],"name":"x","properties":{"k":["v",1.50,true]}},"b":{}},` +
-			`"edges":[{"from":"a","to":"b","relationTypes":["r"],"direction":"both","minLength":1,"maxLength":6}],"return":["b"]}`,
+			`"edges":[{"from":"a","to":"b","relationTypes":["r"],"direction":"both","minLength":1,"maxLength":6}],` +
+			`"return":["b"]}`,
 		`{"nodes":{"a":{"propertyMin":{"k":1e400},"propertyMax":{"k":"z"},"propertyPrefix":{"k":""}}},"limit":500}`,
 		`{"nodes":{"a":{"nodeIds":["0194a5b0-0000-7000-8000-00000000000a"]},"b":{}},` +
 			`"edges":[{"from":"b","to":"a","absent":true}],"return":["a","b"]}`,

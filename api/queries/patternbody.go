@@ -77,7 +77,8 @@ func (b *patternBody) query() (names []string, q graphread.PatternQuery, err err
 	values := 0
 	for _, name := range names {
 		if !patternName.MatchString(name) {
-			c.Fail(request.Member("nodes", name), "must be a name of letters, digits and underscores, at most 64, not a digit first")
+			c.Fail(request.Member("nodes", name),
+				"must be a name of letters, digits and underscores, at most 64, not a digit first")
 		}
 		n := b.Nodes[name]
 		q.Nodes = append(q.Nodes, n.conditions(&c, request.Member("nodes", name)))

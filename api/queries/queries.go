@@ -1,6 +1,6 @@
 // Package queries serves the routes that read the graph: nodes and edges, single or lists, the
-// neighbors of a node, paths, subgraphs, the matches of patterns, counts, the history, and the stream of changes. It parses requests, reads from
-// Postgres, and encodes responses with package api/graphjson. It does not write.
+// neighbors of a node, paths, subgraphs, the matches of patterns, counts, the history, and the stream of changes. It
+// parses requests, reads from Postgres, and encodes responses with package api/graphjson. It does not write.
 package queries
 
 import (

@@ -110,3 +110,49 @@ func TestTextsThatNobodyWrote(t *testing.T) {
 		require.Error(t, exemplar.Split(text, func(string, float64) {}), text)
 	}
 }
+
+// FuzzExemplars requires that a text that is accepted has exemplars as they are stored, whose texts it consists of, and
+// that any text can be the value of a label.
+func FuzzExemplars(f *testing.F) {
+	f.Add(`{"a":"1","trace_id":"x y"} 0.67`, 1.0)
+	f.Add("{\"a\":\"1\"} 2\n{\"b\":\"\\\"\\n\"} -Inf", math.NaN())
+	f.Add(`{} NaN`, math.Inf(1))
+	f.Add(`{"b":"1","a":"1"} 1`, math.Copysign(0, -1))
+	f.Add(`{"a":"1"}x 1`, 1e300)
+	f.Fuzz(func(t *testing.T, text string, value float64) {
+		var again []string
+		err := exemplar.Split(text, func(object string, value float64) {
+			labels := map[string]string{}
+			require.NoError(t, json.Unmarshal([]byte(object), &labels), "%q", object)
+			list := []exemplar.Label{}
+			for name, value := range labels {
+				list = append(list, exemplar.Label{Name: name, Value: value})
+			}
+			require.LessOrEqual(t, exemplar.Runes(list), exemplar.MaxRunes)
+			line, err := exemplar.Append(nil, value, list)
+			require.NoError(t, err)
+			require.Equal(t, object, exemplar.LabelsOf(string(line)))
+			again = append(again, string(line))
+		})
+		if err == nil {
+			require.Equal(t, text, strings.Join(again, "\n"))
+		}
+		stored, err := exemplar.Append(nil, value, []exemplar.Label{{Name: "a", Value: text}, {Name: "b", Value: "1"}})
+		if err != nil {
+			require.Empty(t, stored)
+			return
+		}
+		joined, count := exemplar.Join([]string{string(stored), string(stored), `{"z":"1"} 1`})
+		require.Equal(t, 2, count)
+		values := []float64{}
+		require.NoError(t, exemplar.Split(joined, func(labels string, value float64) {
+			if values = append(values, value); len(values) == 1 {
+				var got map[string]string
+				require.NoError(t, json.Unmarshal([]byte(labels), &got))
+				require.Equal(t, text, got["a"])
+			}
+		}))
+		require.Len(t, values, 2)
+		require.True(t, values[0] == value || math.IsNaN(value) && math.IsNaN(values[0]))
+	})
+}

@@ -124,12 +124,30 @@ func fromMessage(m *prompb.Histogram) (h Histogram, err error) {
 	case m.IsFloatHistogram():
 		h.Float = m.ToFloatHistogram()
 		err = h.Float.Validate()
+		h.Float.PositiveSpans = withoutEmpty(h.Float.PositiveSpans)
+		h.Float.NegativeSpans = withoutEmpty(h.Float.NegativeSpans)
 	default:
 		h.Int = m.ToIntHistogram()
 		err = h.Int.Validate()
+		h.Int.PositiveSpans = withoutEmpty(h.Int.PositiveSpans)
+		h.Int.NegativeSpans = withoutEmpty(h.Int.NegativeSpans)
 	}
 	if err != nil {
 		return Histogram{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return h, nil
+}
+
+// withoutEmpty removes spans without buckets, in place, which changes no bucket. Prometheus' receiver for OpenTelemetry
+// begins with such a span where the first buckets are empty, and Prometheus' engine then adds what belongs to a bucket
+// at its offset to another one, which shows in rates across a reset of the counter.
+func withoutEmpty(spans []histogram.Span) []histogram.Span {
+	kept, offset := spans[:0], int32(0)
+	for _, span := range spans {
+		span.Offset += offset
+		if offset = span.Offset; span.Length > 0 {
+			kept, offset = append(kept, span), 0
+		}
+	}
+	return kept
 }

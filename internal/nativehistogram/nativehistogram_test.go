@@ -106,6 +106,50 @@ func TestOnlyHintsAboutTheSampleItselfAreKept(t *testing.T) {
 	}
 }
 
+// TestSpansWithoutBucketsAreLeftOut encodes a histogram as Prometheus' receiver for OpenTelemetry writes it if its
+// first buckets are empty. The engine would subtract the bucket at the offset of the empty span from another one.
+func TestSpansWithoutBucketsAreLeftOut(t *testing.T) {
+	odd := &histogram.Histogram{
+		Count: 6, Sum: 1,
+		PositiveSpans: []histogram.Span{
+			{Offset: -5, Length: 0}, {Offset: 8, Length: 2}, {Offset: 2, Length: 0}, {Offset: 1, Length: 1},
+			{Offset: 4, Length: 0},
+		},
+		PositiveBuckets: []int64{1, 0, 0},
+		NegativeSpans:   []histogram.Span{{Offset: 2, Length: 0}, {Offset: 0, Length: 0}, {Offset: 3, Length: 1}},
+		NegativeBuckets: []int64{3},
+	}
+	even := odd.Copy()
+	even.PositiveSpans = []histogram.Span{{Offset: 3, Length: 2}, {Offset: 3, Length: 1}}
+	even.NegativeSpans = []histogram.Span{{Offset: 5, Length: 1}}
+	for name, message := range map[string]prompb.Histogram{
+		"integers": prompb.FromIntHistogram(1, odd), "floats": prompb.FromFloatHistogram(1, odd.ToFloat(nil)),
+	} {
+		text, _, err := encode(bytesOf(t, &message))
+		require.NoError(t, err)
+		got, err := nativehistogram.Decode(text)
+		require.NoError(t, err)
+		if got.Float == nil {
+			require.Equal(t, even.PositiveSpans, got.Int.PositiveSpans)
+			got.Float = got.Int.ToFloat(nil)
+		}
+		require.Equal(t, even.PositiveSpans, got.Float.PositiveSpans, name)
+		require.Equal(t, even.NegativeSpans, got.Float.NegativeSpans, name)
+
+		first := &histogram.FloatHistogram{
+			Count: 1, PositiveSpans: []histogram.Span{{Offset: -5, Length: 1}}, PositiveBuckets: []float64{1},
+		}
+		difference, _, _, err := got.Float.Sub(first)
+		require.NoError(t, err)
+		require.Equal(t, -1.0, difference.PositiveBuckets[0], "of the bucket that only the other has")
+		require.Equal(t, []float64{1, 1, 1}, difference.PositiveBuckets[1:])
+	}
+	odd.PositiveSpans[2].Offset, odd.PositiveSpans[3].Offset = -1, 4
+	message := prompb.FromIntHistogram(1, odd)
+	_, _, err := encode(bytesOf(t, &message))
+	require.ErrorIs(t, err, nativehistogram.ErrInvalid, "the offset of a span that is left out")
+}
+
 func TestInvalidHistogramsAreRefused(t *testing.T) {
 	valid := testHistogram(1)
 	for name, change := range map[string]func(h *histogram.Histogram){

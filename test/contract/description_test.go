@@ -21,7 +21,8 @@ func TestEntityTypesAreThoseOfTheDescription(t *testing.T) {
 	require.ElementsMatch(t, graph.EntityTypes(), allowed(contract.doc.Components.Schemas["EntityType"]))
 }
 
-// TestListsOfEntityTypesMayHaveAllOfThem: lists in bodies have each type at most once, so none is refused for its length.
+// TestListsOfEntityTypesMayHaveAllOfThem: lists in bodies have each type at most once, so none is refused for its
+// length.
 func TestListsOfEntityTypesMayHaveAllOfThem(t *testing.T) {
 	contract, err := loadContract()
 	require.NoError(t, err)
@@ -74,7 +75,8 @@ func toolSchemas(t *testing.T) map[string]string {
 // TestSDKsNameEveryAggregation: the types of the SDKs for Go and Python are written by hand.
 func TestSDKsNameEveryAggregation(t *testing.T) {
 	for file, begin := range map[string]string{
-		"../../sdk/go/points.go": "// Aggregation is a function", "../../sdk/python/src/livegraph/filters.py": "Aggregation = Literal[",
+		"../../sdk/go/points.go":                    "// Aggregation is a function",
+		"../../sdk/python/src/livegraph/filters.py": "Aggregation = Literal[",
 	} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)

@@ -86,10 +86,12 @@ func TestMatchesOfPatternsAreThoseOfJoins(t *testing.T) {
 	for name, c := range map[string]struct{ names, body, sql string }{
 		"a node": {
 			"a", `{"nodes": {"a": {"entityTypes": ["actor"], "properties": {"site": ["s0", "s7"]}, "propertyMax": {"kW": 1}}}}`,
-			`SELECT id::text FROM n WHERE entity_type = 'actor' AND properties ->> 'site' = 's0' AND (properties ->> 'kW')::int <= 1`,
+			`SELECT id::text FROM n WHERE entity_type = 'actor' AND properties ->> 'site' = 's0'
+				AND (properties ->> 'kW')::int <= 1`,
 		},
 		"bounds of strings and a prefix": {
-			"a", `{"nodes": {"a": {"name": "nODE", "propertyMin": {"code": "03"}, "propertyMax": {"code": "12"}, "propertyPrefix": {"code": "0"}}}}`,
+			"a", `{"nodes": {"a": {"name": "nODE", "propertyMin": {"code": "03"}, "propertyMax": {"code": "12"},
+				"propertyPrefix": {"code": "0"}}}}`,
 			`SELECT id::text FROM n WHERE properties ->> 'code' BETWEEN '03' AND '09'`,
 		},
 		"bounds and values have types": {

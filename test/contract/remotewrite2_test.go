@@ -136,3 +136,60 @@ func TestRemoteWrites2AreCounted(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, a.Status)
 	require.Equal(t, []string{"", "", ""}, written(a.Header), "1.0 has no such headers")
 }
+
+// TestUnusualSeriesOfRemoteWriteAreReadAsTheyWereSent sends series that a Prometheus may have, but most have not, in
+// both versions: labels that cannot name a source, native histograms with bounds of their own, and those whose first
+// span has no buckets, as Prometheus' receiver for OpenTelemetry writes them.
+func TestUnusualSeriesOfRemoteWriteAreReadAsTheyWereSent(t *testing.T) {
+	t.Parallel()
+	l := startConsumedLive(t)
+	histogramAt := func(minute int64, h *histogram.Histogram) []byte {
+		message := prompb.FromIntHistogram(marchFirst+minute*60_000, h)
+		raw, err := message.Marshal()
+		require.NoError(t, err)
+		return raw
+	}
+	first := []histogram.Span{{Offset: -5, Length: 1}}
+	const histograms = 4 // the field of version 1
+	for _, version := range []string{"1.0", "2.0"} {
+		target := []string{"instance", "a\tb", "job", "two\nlines", "version", version}
+		named := func(metric string) promwrite.Message {
+			return promwrite.Labels(append([]string{"__name__", metric}, target...)...)
+		}
+		series := []promwrite.Message{
+			named("up").Sample(marchFirst, 1),
+			named("custom").Bytes(histograms, histogramAt(0, &histogram.Histogram{
+				Schema: histogram.CustomBucketsSchema, Count: 4, Sum: 7, CustomValues: []float64{0.1, 1, 10},
+				PositiveSpans: []histogram.Span{{Length: 3}}, PositiveBuckets: []int64{1, 0, 1},
+			})),
+			named("reset").Bytes(histograms, histogramAt(0, &histogram.Histogram{
+				Count: 1, PositiveSpans: first, PositiveBuckets: []int64{1},
+			})).Bytes(histograms, histogramAt(1, &histogram.Histogram{
+				Count: 2, PositiveSpans: first, PositiveBuckets: []int64{2},
+			})).Bytes(histograms, histogramAt(2, &histogram.Histogram{
+				Count: 4, PositiveSpans: []histogram.Span{{Offset: -5}, {Offset: 8, Length: 1}}, PositiveBuckets: []int64{4},
+			})),
+		}
+		body, header := encodeWrite(series...), map[string]string(nil)
+		if version == "2.0" {
+			body, header = snappy.Encode(nil, promwrite.Request2(series...)), version2
+		}
+		a := l.remoteWrite(t, remoteWritePath, body, header)
+		require.Equal(t, http.StatusNoContent, a.Status, "%s", a.Body)
+
+		labels := "instance=a\tb job=two\nlines version=" + version + "} "
+		at := func(query string, d time.Duration) []string {
+			return l.evaluate(t, strings.ReplaceAll(query, "{}", `{version="`+version+`"}`), "time", promTime(d))
+		}
+		require.Eventually(t, func() bool {
+			return len(at("up{}", 0)) == 1 && len(at("reset{}", 2*time.Minute)) == 1
+		}, time.Minute, 50*time.Millisecond)
+		require.Equal(t, []string{"{__name__=up " + labels + "1@0"}, at("up{}", 0))
+		require.Equal(t, []string{"{" + labels + "1@0"}, at("histogram_quantile(0.5, custom{})", 0))
+		require.Equal(t, []string{"{" + labels + "7@0"}, at("histogram_sum(custom{})", 0))
+		require.Equal(t, []string{"{" + labels + "0.2@120"},
+			at("round(histogram_fraction(0, 0.1, increase(reset{}[3m])), 1e-8)", 2*time.Minute),
+			"one of five is in the first bucket")
+	}
+	require.Contains(t, l.sourceNames(t), "prometheus")
+}

@@ -157,6 +157,7 @@ func TestQueriesAnswerAsPrometheus(t *testing.T) {
 			s := startServer(t, "--promql-windows", windows)
 			if full() || windows == "auto" {
 				t.Run("random", s.compareRandom)
+				t.Run("OpenTelemetry", s.compareOpenTelemetry)
 			}
 			if full() || windows == "always" {
 				t.Run("demo", s.compareDemo)

@@ -21,7 +21,7 @@ const (
 )
 
 // defaultSource is the source name of series that have neither job nor instance, which
-// is common for recording rules and alerts.
+// is common for recording rules and alerts, or of which they cannot name a source.
 const defaultSource = "prometheus"
 
 // lastSource is the source of the last label set. Series of one target are usually
@@ -176,15 +176,17 @@ func (p *Parser) addTarget(job, instance, name string) bool {
 }
 
 // sourceName returns the name of the source of a target: job/instance. If one of the two is empty, the
-// other is the name.
+// other is the name. A job or an instance that no source can have in its name, such as one with a line
+// break, is that of series with neither.
 func sourceName(job, instance string) string {
-	switch {
-	case job != "" && instance != "":
-		return job + "/" + instance
-	case job == "" && instance == "":
+	name := job + instance
+	if job != "" && instance != "" {
+		name = job + "/" + instance
+	}
+	if !block.CanNameSource(name) {
 		return defaultSource
 	}
-	return job + instance
+	return name
 }
 
 // targetOf returns the job and the instance that the name of a source usually means: what precedes the

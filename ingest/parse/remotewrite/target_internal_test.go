@@ -9,7 +9,7 @@ import (
 
 // The labels that a reader derives from the source and the tags are those that were written.
 func TestTargetsAreReadBackFromTheirSources(t *testing.T) {
-	label := rapid.StringMatching(`(prometheus|[ab/]{0,3})`)
+	label := rapid.StringMatching(`(prometheus|[ab/]{0,3}|a\n| |[ab]{250})`)
 	rapid.Check(t, func(t *rapid.T) {
 		job, instance := label.Draw(t, "job"), label.Draw(t, "instance")
 		p := &Parser{}

@@ -1,7 +1,7 @@
 // Package pattern finds the matches of a pattern in a graph that is too large to read completely.
 //
-// A pattern has named nodes and edges between them. A match assigns a node to each name, and to each edge of the pattern
-// a trail: a sequence of edges from one node to the other. No edge is in a match twice; nodes may be.
+// A pattern has named nodes and edges between them. A match assigns a node to each name, and to each edge of the
+// pattern a trail: a sequence of edges from one node to the other. No edge is in a match twice; nodes may be.
 //
 // A search begins with the candidates of one name and extends partial matches by one edge of the pattern at a time. It
 // reads the edges of all partial matches together through a [Reader], which evaluates the conditions of nodes. The
@@ -85,7 +85,9 @@ type Result struct {
 
 // Find returns the matches of a pattern. An error is one of the reader or of ctx.
 func Find(ctx context.Context, reader Reader, p Pattern, limits Limits) (Result, error) {
-	s := &search{reader: reader, pattern: p, limits: limits, bound: make([]bool, p.Nodes), done: make([]bool, len(p.Edges))}
+	s := &search{
+		reader: reader, pattern: p, limits: limits, bound: make([]bool, p.Nodes), done: make([]bool, len(p.Edges)),
+	}
 	if err := s.start(ctx); err != nil {
 		return Result{}, err
 	}
@@ -102,8 +104,8 @@ func Find(ctx context.Context, reader Reader, p Pattern, limits Limits) (Result,
 	return Result{Matches: s.matches, Truncated: s.truncated}, nil
 }
 
-// Required reports for each node of the pattern whether matches have it: whether it is at an edge that is not absent, or
-// the only node.
+// Required reports for each node of the pattern whether matches have it: whether it is at an edge that is not absent,
+// or the only node.
 func (p *Pattern) Required() []bool {
 	required := make([]bool, p.Nodes)
 	for i := range p.Edges {
@@ -125,8 +127,8 @@ func (p *Pattern) first() int {
 	return p.Edges[0].From
 }
 
-// Connected reports whether edges that are not absent connect all required nodes, and each absent edge begins or ends at
-// one of these.
+// Connected reports whether edges that are not absent connect all required nodes, and each absent edge begins or ends
+// at one of these.
 func (p *Pattern) Connected() bool {
 	required := p.Required()
 	reached := make([]bool, p.Nodes)
@@ -164,5 +166,7 @@ func compareMatches(a, b Match) int {
 	if order := slices.CompareFunc(a.Nodes, b.Nodes, compareIDs); order != 0 {
 		return order
 	}
-	return slices.CompareFunc(a.Trails, b.Trails, func(a, b []uuid.UUID) int { return slices.CompareFunc(a, b, compareIDs) })
+	return slices.CompareFunc(a.Trails, b.Trails, func(a, b []uuid.UUID) int {
+		return slices.CompareFunc(a, b, compareIDs)
+	})
 }

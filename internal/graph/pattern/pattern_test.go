@@ -175,7 +175,8 @@ func drawGraph(t *rapid.T, nodes int) *memory {
 	for i := range rapid.IntRange(0, 9).Draw(t, "edges of the graph") {
 		m.edges = append(m.edges, edge{
 			id: id('e', i), source: id('n', rapid.IntRange(0, n-1).Draw(t, "source")),
-			target: id('n', rapid.IntRange(0, n-1).Draw(t, "target")), relation: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "relation"),
+			target:   id('n', rapid.IntRange(0, n-1).Draw(t, "target")),
+			relation: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "relation"),
 		})
 	}
 	for range nodes {

@@ -18,7 +18,7 @@ const kindPython = "python"
 // those of tests (false).
 var requirementFiles = map[string]bool{
 	"internal/embedded/requirements.txt": true, "internal/embedded/requirements-embedder.txt": true,
-	"test/influx/requirements.txt": false, "test/sdk/requirements.txt": false,
+	"test/influx/requirements.txt": false, "test/otel/requirements.txt": false, "test/sdk/requirements.txt": false,
 }
 
 // pythonPackages lists the pinned packages with the licences in the metadata of the installed
