@@ -10,6 +10,7 @@ import (
 	"github.com/livegraph/livegraph/api/graphjson"
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
@@ -57,7 +58,7 @@ func answerOf(o *eventsv1.Outcome, batch bool) idempotency.Answer {
 // it created something, else 200.
 func appliedAnswer(data graphjson.Answer) idempotency.Answer {
 	a := idempotency.Answer{Status: http.StatusOK, Data: data}
-	if strings.HasPrefix(data.Type, "CREATE_") {
+	if strings.HasPrefix(data.Type, "CREATE_") || data.Effect == string(graph.Created) {
 		a.Status = http.StatusCreated
 		switch {
 		case data.Node != nil:

@@ -19,7 +19,8 @@ const maxRawProperties = 8 * graph.MaxProperties
 // commandTypes lists the types of commands for error messages.
 var commandTypes = []string{
 	string(graph.TypeCreateNode), string(graph.TypeUpdateNode), string(graph.TypeDeleteNode), string(graph.TypeCreateEdge),
-	string(graph.TypeUpdateEdge), string(graph.TypeDeleteEdge), string(graph.TypeUndo), string(graph.TypeRedo),
+	string(graph.TypeUpdateEdge), string(graph.TypeDeleteEdge), string(graph.TypeUpsertNode),
+	string(graph.TypeUpsertEdge), string(graph.TypeUndo), string(graph.TypeRedo),
 }
 
 // createNode and the following types are the JSON form of payloads. Pointers are nil when
@@ -102,6 +103,10 @@ func (p *payloadReader) read(kind graph.Type) (graph.Payload, error) {
 	case graph.TypeDeleteEdge:
 		id, err := p.deletedID()
 		return graph.DeleteEdge{ID: id}, err
+	case graph.TypeUpsertNode:
+		return p.upsertNode()
+	case graph.TypeUpsertEdge:
+		return p.upsertEdge()
 	case graph.TypeUndo:
 		picked, err := p.pick()
 		return graph.Undo{Pick: picked}, err

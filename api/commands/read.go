@@ -164,9 +164,9 @@ func (a *parsedRequest) scopes() [][]request.Scope {
 	nodes, edges, undoRedo := false, false, false
 	for _, action := range a.actions {
 		switch action.Payload.(type) {
-		case graph.CreateNode, graph.UpdateNode, graph.DeleteNode:
+		case graph.CreateNode, graph.UpdateNode, graph.DeleteNode, graph.UpsertNode:
 			nodes = true
-		case graph.CreateEdge, graph.UpdateEdge, graph.DeleteEdge:
+		case graph.CreateEdge, graph.UpdateEdge, graph.DeleteEdge, graph.UpsertEdge:
 			edges = true
 		default:
 			undoRedo = true

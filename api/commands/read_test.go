@@ -67,6 +67,35 @@ func TestEachCommandIsRead(t *testing.T) {
 	}
 }
 
+func TestUpsertsAreReadWithNewIDs(t *testing.T) {
+	id := uuid.MustParse(someID)
+	for body, want := range map[string]graph.Payload{
+		`{"type":"UPSERT_EDGE","payload":{"source":{"key":{"n":1.50},"entityType":"actor"},"targetId":"` + someID +
+			`","relationType":"r","properties":{"a":null}}}`: graph.UpsertEdge{
+			Source: graph.NodeRef{Key: &graph.NodeKey{EntityType: graph.Actor, Property: "n", Value: "1.5"}},
+			Target: graph.NodeRef{ID: id}, RelationType: "r", Properties: []byte(`{"a":null}`),
+		},
+		`{"type":"UPSERT_NODE","payload":{"key":{"serial":"a\u0062"},"entityType":"object",` +
+			`"description":null}}`: graph.UpsertNode{
+			Key: graph.NodeKey{EntityType: graph.Object, Property: "serial", Value: `"ab"`}, ClearDescription: true,
+		},
+	} {
+		parsed, err := readCommand([]byte(body))
+		require.NoError(t, err, body)
+		require.NoError(t, parsed.invalid, body)
+		switch p := parsed.actions[0].Payload.(type) {
+		case graph.UpsertNode:
+			require.EqualValues(t, 7, p.ID.Version())
+			p.ID = uuid.Nil
+			require.Equal(t, want, p)
+		case graph.UpsertEdge:
+			require.EqualValues(t, 7, p.ID.Version())
+			p.ID = uuid.Nil
+			require.Equal(t, want, p)
+		}
+	}
+}
+
 func TestWhatIsCreatedWithoutAnIDGetsANewOne(t *testing.T) {
 	made := map[uuid.UUID]bool{}
 	for range 100 {
@@ -271,9 +300,11 @@ func TestTheScopesAreThoseOfTheCommands(t *testing.T) {
 	for want, actions := range map[string][]graph.Action{
 		fmt.Sprint([][]request.Scope{nodes}): {
 			{Payload: graph.CreateNode{}}, {Payload: graph.DeleteNode{}}, {Payload: graph.UpdateNode{}},
+			{Payload: graph.UpsertNode{}},
 		},
 		fmt.Sprint([][]request.Scope{edges}): {
 			{Payload: graph.CreateEdge{}}, {Payload: graph.DeleteEdge{}}, {Payload: graph.UpdateEdge{}},
+			{Payload: graph.UpsertEdge{}},
 		},
 		fmt.Sprint([][]request.Scope{nodes, edges}): {{Payload: graph.CreateEdge{}}, {Payload: graph.DeleteNode{}}},
 		fmt.Sprint([][]request.Scope{writeScopes}):  {{Payload: graph.Undo{}}},
@@ -288,6 +319,8 @@ func FuzzReadCommand(f *testing.F) {
 			someID + `","name":"a","entityType":"object","description":"d","properties":{"a":[1,2.5,null]}}}`,
 		`{"type":"UPDATE_NODE","payload":{"id":"` +
 			someID + `","description":null,"properties":{"a":null}},"expectedVersion":3}`,
+		`{"type":"UPSERT_NODE","payload":{"key":{"a":1},"entityType":"object"}}`,
+		`{"type":"UPSERT_EDGE","payload":{"source":{"key":{"a":1},"entityType":"actor"},"targetId":"x","relationType":"r"}}`,
 		`{"type":"CREATE_EDGE","payload":{"sourceId":"x","targetId":"x","relationType":"r"}}`,
 		`{"type":"UNDO","payload":{"scope":"workspace"}}`, `{"type":"REDO"}`,
 	} {

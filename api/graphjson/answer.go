@@ -11,7 +11,8 @@ type Answer struct {
 	CommandID uuid.UUID `json:"commandId"` // for a command of an atomic batch: the id of the batch
 	Type      string    `json:"type"`
 	Status    string    `json:"status"`
-	Node      *Node     `json:"node,omitzero"` // after the command; of UNDO and REDO only if they touched one
+	Effect    string    `json:"effect,omitempty"` // of an upsert: created, updated or unchanged
+	Node      *Node     `json:"node,omitzero"`    // after the command; of UNDO and REDO only if they touched one
 	Edge      *Edge     `json:"edge,omitzero"`
 	Affected  Affected  `json:"affected"`
 	Target    *Target   `json:"target,omitzero"` // UNDO and REDO
@@ -48,7 +49,7 @@ type Target struct {
 func OfResult(o *eventsv1.Outcome, index int) Answer {
 	r := o.GetResults()[index]
 	answer := Answer{
-		CommandID: id(o.GetId()), Type: r.GetType(), Status: Applied,
+		CommandID: id(o.GetId()), Type: r.GetType(), Status: Applied, Effect: r.GetEffect(),
 		Node: RecordedNode(r.GetNode()), Edge: RecordedEdge(r.GetEdge()),
 		Affected: affected(r.GetAffected()), Target: target(r.GetTarget()),
 		UndoDepth: o.GetUndoDepth(), RedoDepth: o.GetRedoDepth(), Sequence: sequence(o.GetSequence()),

@@ -59,7 +59,8 @@ type Config struct {
 	Transactions int
 	// CascadeEdges is the maximum number of edges of a node that is deleted or restored in one
 	// group with other commands. If the node has more, the commands of its workspace are
-	// decided separately. 0: 10,000.
+	// decided separately. So they are while the first upsert with a property reads the nodes of a
+	// workspace that has more. 0: 10,000.
 	CascadeEdges int
 	FetchBytes   int32         // maximum size of one fetch
 	Grace        time.Duration // see consumers.Config

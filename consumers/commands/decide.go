@@ -43,9 +43,12 @@ type decider struct {
 }
 
 // longRecordError means that a record takes so long that it must not delay others.
-type longRecordError struct{ record *record }
+type longRecordError struct {
+	record *record
+	cause  error
+}
 
-func (*longRecordError) Error() string { return graphstore.ErrManyEdges.Error() }
+func (e *longRecordError) Error() string { return e.cause.Error() }
 
 // decide decides a group. A record that can never be decided becomes a dead letter and its
 // outcome is an internal failure. If the failing record of a group is unknown, decide splits
@@ -242,8 +245,8 @@ func (g *group) decideAll() error {
 		if err == nil {
 			continue
 		}
-		if errors.Is(err, graphstore.ErrManyEdges) {
-			return &longRecordError{r}
+		if errors.Is(err, graphstore.ErrManyEdges) || errors.Is(err, graphstore.ErrManyNodes) {
+			return &longRecordError{r, err}
 		}
 		if failed := g.tx.Failed(); failed != nil { // perhaps not caused by this record
 			return failed

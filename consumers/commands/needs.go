@@ -39,7 +39,8 @@ func collectNeeds(records []*record) []graphstore.Needs {
 // needs collects distinct IDs.
 type needs struct {
 	graphstore.Needs
-	seen map[need]struct{}
+	seen     map[need]struct{}
+	seenKeys map[graph.NodeKey]struct{}
 }
 
 type need struct {
@@ -75,11 +76,39 @@ func (n *needs) action(a graph.Action, actor uuid.UUID) {
 		n.edge(p.ID)
 	case graph.DeleteEdge:
 		n.edge(p.ID)
+	case graph.UpsertNode:
+		n.node(p.ID)
+		n.key(p.Key)
+	case graph.UpsertEdge:
+		n.upsertEdge(p)
 	case graph.Undo:
 		n.pick(p.Pick, actor, graphstore.Reversals{Undos: 1})
 	case graph.Redo:
 		n.pick(p.Pick, actor, graphstore.Reversals{Redos: 1})
 	}
+}
+
+func (n *needs) upsertEdge(p graph.UpsertEdge) {
+	n.edge(p.ID)
+	for _, end := range []graph.NodeRef{p.Source, p.Target} {
+		if end.Key != nil {
+			n.key(*end.Key)
+		} else {
+			n.node(end.ID)
+		}
+	}
+	n.Pairs = append(n.Pairs, graphstore.Pair{Source: p.Source, Target: p.Target, RelationType: p.RelationType})
+}
+
+func (n *needs) key(key graph.NodeKey) {
+	if _, ok := n.seenKeys[key]; ok {
+		return
+	}
+	if n.seenKeys == nil {
+		n.seenKeys = map[graph.NodeKey]struct{}{}
+	}
+	n.seenKeys[key] = struct{}{}
+	n.Keys = append(n.Keys, key)
 }
 
 func (n *needs) pick(p graph.Pick, actor uuid.UUID, added graphstore.Reversals) {

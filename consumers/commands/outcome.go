@@ -68,9 +68,9 @@ func (g *group) single(command graph.Command, state *graphstore.State) (*eventsv
 	result.Affected = graphrecord.FromAffected(graph.AffectedBy(steps))
 	switch {
 	case len(done.Results) == 1:
-		setResource(result, done.Results[0])
+		setResult(result, done.Results[0])
 	case len(steps) == 1: // UNDO or REDO with one step
-		setResource(result, graph.Result{Node: steps[0].Node, Edge: steps[0].Edge})
+		setResult(result, graph.Result{Node: steps[0].Node, Edge: steps[0].Edge})
 	}
 	result.UndoDepth, result.RedoDepth, err = depths(state, command.Actor)
 	return result, err
@@ -98,7 +98,7 @@ func (g *group) atomic(o *eventsv1.Outcome, request *graphrecord.Request, state 
 	for i, action := range request.Actions {
 		result := &eventsv1.Result{Type: typeOf(action)}
 		g.counts.add(applied, result.Type, 1)
-		setResource(result, done.Results[i])
+		setResult(result, done.Results[i])
 		stepCount := 0 // an action that changed nothing has no step
 		if len(steps) > 0 && stepMatches(&steps[0], done.Results[i]) {
 			stepCount = 1
@@ -116,7 +116,8 @@ func stepMatches(step *graph.Step, result graph.Result) bool {
 	return step.Node == result.Node && step.Edge == result.Edge
 }
 
-func setResource(to *eventsv1.Result, r graph.Result) {
+func setResult(to *eventsv1.Result, r graph.Result) {
+	to.Effect = string(r.Effect)
 	switch {
 	case r.Node != nil:
 		to.Resource = &eventsv1.Result_Node{Node: graphrecord.FromNode(r.Node)}

@@ -27,10 +27,11 @@ type Outcome struct {
 	Results []Result
 }
 
-// Result is the resource after an action. One of the two fields is set.
+// Result is the resource after an action: a node or an edge.
 type Result struct {
-	Node *Node
-	Edge *Edge
+	Node   *Node
+	Edge   *Edge
+	Effect Effect // of an upsert; otherwise empty
 }
 
 // decision evaluates one command or batch.
@@ -65,6 +66,9 @@ func Apply(state State, c Command, sequence Sequence, at time.Time) (Outcome, er
 	}
 	if err != nil {
 		return Outcome{}, err
+	}
+	if isUpsert(c.Payload) && len(d.steps) > 0 {
+		change.Type = d.steps[0].Type
 	}
 	return d.outcome(change, results), nil
 }
@@ -115,6 +119,8 @@ func (d *decision) act(scopes []string, a Action) (Result, error) {
 		return Result{}, err
 	}
 	switch p := a.Payload.(type) {
+	case UpsertNode, UpsertEdge:
+		return d.upsert(p)
 	case CreateNode:
 		return nodeResult(d.createNode(p))
 	case UpdateNode:
@@ -129,6 +135,20 @@ func (d *decision) act(scopes []string, a Action) (Result, error) {
 		return edgeResult(d.deleteEdge(p, a.ExpectedVersion))
 	}
 	return Result{}, fmt.Errorf("graph: no rule for a %T", a.Payload)
+}
+
+func (d *decision) upsert(p Payload) (result Result, err error) {
+	steps := len(d.steps)
+	switch p := p.(type) {
+	case UpsertNode:
+		result.Node, err = d.upsertNode(p)
+	case UpsertEdge:
+		result.Edge, err = d.upsertEdge(p)
+	}
+	if err == nil {
+		result.Effect = d.effectOf(steps)
+	}
+	return result, err
 }
 
 func nodeResult(n *Node, err error) (Result, error) { return Result{Node: n}, err }
@@ -154,7 +174,7 @@ func (d *decision) newLifecycle() Lifecycle {
 func authorize(scopes []string, t Type) error {
 	required := scopeEdges
 	switch t {
-	case TypeCreateNode, TypeUpdateNode, TypeDeleteNode:
+	case TypeCreateNode, TypeUpdateNode, TypeDeleteNode, TypeUpsertNode:
 		required = scopeNodes
 	}
 	if slices.Contains(scopes, required) || slices.Contains(scopes, scopeAdmin) {

@@ -13,7 +13,8 @@ import (
 // Type is the type of a command, as the API names it.
 type Type string
 
-// The types of commands. TypeBatch is the type of the change of an atomic batch.
+// The types of commands. TypeBatch is the type of the change of an atomic batch. No change
+// has the type of an upsert: see [Effect].
 const (
 	TypeCreateNode Type = "CREATE_NODE"
 	TypeUpdateNode Type = "UPDATE_NODE"
@@ -21,6 +22,8 @@ const (
 	TypeCreateEdge Type = "CREATE_EDGE"
 	TypeUpdateEdge Type = "UPDATE_EDGE"
 	TypeDeleteEdge Type = "DELETE_EDGE"
+	TypeUpsertNode Type = "UPSERT_NODE"
+	TypeUpsertEdge Type = "UPSERT_EDGE"
 	TypeUndo       Type = "UNDO"
 	TypeRedo       Type = "REDO"
 	TypeBatch      Type = "BATCH"

@@ -100,7 +100,13 @@ func (h *history) draw(usedNodes, usedEdges int) graph.Action {
 	patch := []byte(patches[h.roll(len(patches), "patch")])
 	name := names[h.roll(len(names), "name")]
 	node, edge := h.node(), h.edge()
-	switch h.roll(12, "action") {
+	switch h.roll(16, "action") {
+	case 12, 13:
+		return graph.Action{Payload: h.drawUpsertNode(nodeID(len(h.state.Nodes)+usedNodes), name)}
+	case 14, 15:
+		return graph.Action{Payload: graph.UpsertEdge{
+			ID: edgeID(len(h.state.Edges) + usedEdges), Source: h.drawRef(), Target: h.drawRef(), RelationType: name,
+			Properties: patch}}
 	case 0, 1:
 		return graph.Action{Payload: graph.CreateNode{
 			ID: nodeID(len(h.state.Nodes) + usedNodes), Name: name, EntityType: graph.Concept, Description: &name,
@@ -157,13 +163,14 @@ func (h *history) command() {
 		if failed != "" {
 			break
 		}
-		w = next
-		switch a.Payload.(type) {
-		case graph.CreateNode:
-			nodes++
-		case graph.CreateEdge:
-			edges++
+		for id, r := range next {
+			if _, known := w[id]; !known && r.ends == nil {
+				nodes++
+			} else if !known {
+				edges++
+			}
 		}
+		w = next
 	}
 	if len(actions) > 0 {
 		h.run(actor, true, actions...)
@@ -194,6 +201,7 @@ func (h *history) run(actor int, batch bool, actions ...graph.Action) {
 	if err != nil {
 		return
 	}
+	h.checkEffects(actions, copies, outcome.Results)
 	entries := len(h.model.entries)
 	h.model.record(actor, copies, cascades)
 	require.Equal(h.t, len(h.model.entries) > entries, outcome.Change != nil, "a change of nothing is no change")

@@ -21,6 +21,12 @@ const (
 	MaxDepth        = 8        // nested objects and arrays, including the object of the properties itself
 	MaxKeys         = 256      // members of all objects in the properties together
 
+	MaxKeyProperty = 128  // characters of the name of a property that is the key of an upsert
+	MaxKeyValue    = 2048 // characters of its value
+	// MaxKeyProperties is the maximum number of properties that have been the key of an upsert
+	// in a workspace. The nodes with such a property are in an index.
+	MaxKeyProperties = 64
+
 	// MaxBatch is the maximum number of commands in a batch.
 	MaxBatch = 1000
 	// MaxStamps is the number of stamps above which a resource drops the oldest stamps of
@@ -68,11 +74,13 @@ func checkDescription(value string) error {
 	return nil
 }
 
-func checkEntityType(value EntityType) error {
+func checkEntityType(value EntityType) error { return checkEntityTypeOf("payload.entityType", value) }
+
+func checkEntityTypeOf(field string, value EntityType) error {
 	if slices.Contains(EntityTypes(), string(value)) {
 		return nil
 	}
-	return fault.Field(fault.Invalid, "payload.entityType", "is not an entity type", EntityTypes()...)
+	return fault.Field(fault.Invalid, field, "is not an entity type", EntityTypes()...)
 }
 
 func checkProperties(raw jsontext.Value) error {

@@ -64,6 +64,8 @@ func applyNaive(w snapshot, a graph.Action, cascades map[uuid.UUID]map[uuid.UUID
 		}
 		w[p.ID].fields["relationType"] = *p.RelationType
 		applyNaivePatch(w[p.ID], p.Properties)
+	case graph.UpsertNode, graph.UpsertEdge:
+		return applyNaiveUpsert(w, p)
 	case graph.DeleteEdge:
 		if !w.isLive(p.ID) {
 			return nil, "not_found"

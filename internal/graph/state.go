@@ -29,6 +29,11 @@ type Resources interface {
 	// Node and Edge return nil for an id that was never used.
 	Node(id uuid.UUID) (*Node, error)
 	Edge(id uuid.UUID) (*Edge, error)
+	// NodesByKey returns the live nodes with a key, at most limit of them.
+	NodesByKey(key NodeKey, limit int) ([]*Node, error)
+	// EdgesBetween returns the live edges of a type from one node to another, at most limit of
+	// them.
+	EdgesBetween(source, target uuid.UUID, relationType string, limit int) ([]*Edge, error)
 	// LiveEdges returns the edges of a node that are not deleted.
 	LiveEdges(node uuid.UUID, limit int) (EdgeSet, error)
 	// TakenEdges returns the edges that are deleted because of a mark.

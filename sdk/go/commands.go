@@ -34,6 +34,17 @@ func DeleteEdge(id string) Command {
 	return Command{Type: CommandTypeDeleteEdge, Payload: resource{id}}
 }
 
+// UpsertNode returns a command that changes the node with the entity type and the key, or creates it. The effect of the
+// result says which.
+func UpsertNode(node NodeUpsert) Command {
+	return Command{Type: CommandTypeUpsertNode, Payload: node}
+}
+
+// UpsertEdge returns a command that changes the edge of the type from the source to the target, or creates it.
+func UpsertEdge(edge EdgeUpsert) Command {
+	return Command{Type: CommandTypeUpsertEdge, Payload: edge}
+}
+
 // Undo returns a command that cancels another one.
 func Undo(target UndoTarget) Command {
 	return Command{Type: CommandTypeUndo, Payload: target}

@@ -238,6 +238,23 @@ func TestServiceGraph(t *testing.T) {
 	equal(t, "CREATE_NODE", changes[len(changes)-1].Type)
 }
 
+func TestServiceUpserts(t *testing.T) {
+	client, ctx := service(t), t.Context()
+	key := map[string]any{"serial": rand.Text()}
+	keyed := &livegraph.KeyedNode{Key: key, EntityType: livegraph.EntityTypeObject}
+	pump := livegraph.NodeUpsert{Key: key, EntityType: livegraph.EntityTypeObject}
+	edge := livegraph.UpsertEdge(livegraph.EdgeUpsert{Source: keyed, Target: keyed, RelationType: "feeds"})
+	done, err := client.Commands.Batch(ctx, []livegraph.Command{livegraph.UpsertNode(pump), edge, edge}, true)
+	noError(t, err)
+	equal(t, livegraph.UpsertEffectCreated, done.Results[0].Data.Effect)
+	equal(t, livegraph.UpsertEffectUnchanged, done.Results[2].Data.Effect)
+	pump.Name = livegraph.Set("Pump")
+	changed, err := client.Commands.Execute(ctx, livegraph.UpsertNode(pump))
+	noError(t, err)
+	equal(t, livegraph.UpsertEffectUpdated, changed.Effect)
+	equal(t, "Pump", changed.Node.Name)
+}
+
 func TestServiceBatchesAndPages(t *testing.T) {
 	client, ctx := service(t), t.Context()
 	site := rand.Text()

@@ -52,6 +52,8 @@ const (
 	CommandTypeUndo       CommandType = "UNDO"
 	CommandTypeUpdateEdge CommandType = "UPDATE_EDGE"
 	CommandTypeUpdateNode CommandType = "UPDATE_NODE"
+	CommandTypeUpsertEdge CommandType = "UPSERT_EDGE"
+	CommandTypeUpsertNode CommandType = "UPSERT_NODE"
 )
 
 // Defines values for Direction.
@@ -86,6 +88,13 @@ const (
 	ScopeWriteEdges    Scope = "write:edges"
 	ScopeWriteLivedata Scope = "write:livedata"
 	ScopeWriteNodes    Scope = "write:nodes"
+)
+
+// Defines values for UpsertEffect.
+const (
+	UpsertEffectCreated   UpsertEffect = "created"
+	UpsertEffectUnchanged UpsertEffect = "unchanged"
+	UpsertEffectUpdated   UpsertEffect = "updated"
 )
 
 // Defines values for ValueKind.
@@ -458,6 +467,7 @@ type CommandResult struct {
 	CommandID string         `json:"commandId"`
 	Type      CommandType    `json:"type"`
 	Status    string         `json:"status"`
+	Effect    UpsertEffect   `json:"effect,omitempty"`
 	Node      *Node          `json:"node,omitempty"`
 	Edge      *Edge          `json:"edge,omitempty"`
 	Affected  Affected       `json:"affected"`
@@ -584,6 +594,20 @@ type EdgePatch struct {
 	Properties Field[map[string]any] `json:"properties,omitzero"`
 }
 
+// EdgeUpsert is an edge to create, or the changes of the one that exists. Each end has an id or a key.
+type EdgeUpsert struct {
+	SourceID string     `json:"sourceId,omitempty"`
+	Source   *KeyedNode `json:"source,omitempty"`
+
+	// May be the source.
+	TargetID     string     `json:"targetId,omitempty"`
+	Target       *KeyedNode `json:"target,omitempty"`
+	RelationType string     `json:"relationType"`
+
+	// A merge patch (RFC 7396): null removes a property.
+	Properties map[string]interface{} `json:"properties,omitempty"`
+}
+
 // EntityType is the type of a node.
 type EntityType string
 
@@ -636,6 +660,9 @@ type ErrorDetails struct {
 
 	// What is wrong with a file of rules.
 	Problems []RuleProblem `json:"problems,omitempty"`
+
+	// Nodes or edges that match, where one is required.
+	IDs []string `json:"ids,omitempty"`
 
 	// The conflicts that block an undo or a redo.
 	Conflicts []GraphConflict `json:"conflicts,omitempty"`
@@ -855,6 +882,14 @@ type IngestResult struct {
 	Checkpoint string `json:"checkpoint"`
 }
 
+// KeyedNode is a node that is identified by its type and its key.
+type KeyedNode struct {
+	// One property of the top level, with a string of 1 to 2,048 characters without control characters or a number as
+	// value. Its name has 1 to 128 characters.
+	Key        map[string]interface{} `json:"key"`
+	EntityType EntityType             `json:"entityType"`
+}
+
 // ListedRuleFile is a file of rules without its text.
 type ListedRuleFile struct {
 	Name string `json:"name"`
@@ -1070,6 +1105,23 @@ type NodePatch struct {
 	Description Field[string] `json:"description,omitzero"`
 
 	// A merge patch (RFC 7396): null removes a property.
+	Properties Field[map[string]any] `json:"properties,omitzero"`
+}
+
+// NodeUpsert is a node to create, or the changes of the one that has the key. Properties are merged.
+type NodeUpsert struct {
+	// One property of the top level, with a string of 1 to 2,048 characters without control characters or a number as
+	// value. Its name has 1 to 128 characters.
+	Key        map[string]interface{} `json:"key"`
+	EntityType EntityType             `json:"entityType"`
+
+	// Default: unchanged; of a created node the value of the key, at most 512 characters of it.
+	Name Field[string] `json:"name,omitzero"`
+
+	// Null clears it.
+	Description Field[string] `json:"description,omitzero"`
+
+	// A merge patch (RFC 7396): null removes a property. It does not change the key.
 	Properties Field[map[string]any] `json:"properties,omitzero"`
 }
 
@@ -1559,6 +1611,9 @@ type TypeCounts struct {
 	// Number of the nodes or edges of these types.
 	OtherCount int64 `json:"otherCount"`
 }
+
+// UpsertEffect is the effect of an upsert.
+type UpsertEffect string
 
 // ValueKind is the type of the values.
 type ValueKind string

@@ -53,6 +53,7 @@ type toolAnswer struct {
 	Next      map[string]any
 	Cut       []struct{ Path string }
 	Citations []struct{ ID, Name, URI string }
+	Notes     []string
 	RequestID string
 	Error     struct {
 		Code, Message string
@@ -89,8 +90,8 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"answer", "execute_command", "history", "hybrid_search", "match_pattern", "neighbors", "node", "paths", "promql",
-		"query", "search", "series",
+		"answer", "counts", "execute_command", "history", "hybrid_search", "match_pattern", "neighbors", "node", "paths",
+		"promql", "query", "search", "series", "subgraph",
 	}, names)
 
 	call := func(name string, arguments any) toolAnswer {
@@ -143,6 +144,7 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 		offset = page.Next["offset"].(float64)
 	}
 	require.Len(t, seen, 12)
+	requireSubgraph(t, call, hub)
 	require.Len(t, call("neighbors", map[string]any{"id": hub, "asOfSequence": 3}).Results, 1)
 	require.NotEmpty(t, call("node", map[string]any{"id": hub, "asOf": "9999-01-01T00:00:00Z"}).Result)
 	require.Len(t, call("history", map[string]any{"nodeId": hub, "limit": 3}).Results, 3)
@@ -195,6 +197,9 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 		"a wrong depth":      {"neighbors", map[string]any{"id": hub, "depth": 9}, 400, "depth"},
 		"a wrong end":        {"paths", map[string]any{"from": hub, "to": "Hub"}, 400, "to"},
 		"too many paths":     {"paths", map[string]any{"from": hub, "to": hub, "limit": 21}, 400, "limit"},
+		"a wide subgraph":    {"subgraph", map[string]any{"nodeIds": []string{hub}, "depth": 4}, 400, "depth"},
+		"no nodes":           {"subgraph", map[string]any{"nodeIds": []string{}}, 400, "nodeId"},
+		"a negative count":   {"counts", map[string]any{"limit": -1}, 400, "limit"},
 		"an unknown name":    {"match_pattern", map[string]any{"nodes": map[string]any{}}, 422, "nodes"},
 		"a negative limit":   {"series", map[string]any{"limit": -1}, 400, "limit"},
 		"an unknown command": {"execute_command", map[string]any{"type": "DROP"}, 422, "type"},
@@ -222,12 +227,42 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 	requirePathsInParts(t, call, create, hub)
 }
 
+// requireSubgraph reads the hub with its 12 leaves, and the counts of the graph.
+func requireSubgraph(t *testing.T, call func(string, any) toolAnswer, hub string) {
+	t.Helper()
+	var found struct {
+		Nodes []struct{ ID, Name, EntityType, Description string }
+		Edges []struct{ SourceID, RelationType string }
+	}
+	a := call("subgraph", map[string]any{"nodeIds": []string{hub}})
+	require.NoError(t, json.Unmarshal(a.Result, &found))
+	require.Len(t, found.Nodes, 13)
+	require.Len(t, found.Edges, 12)
+	require.Len(t, a.Citations, 13)
+	require.Equal(t, []string{hub, "Hub", "object", ""}, []string{
+		found.Nodes[0].ID, found.Nodes[0].Name, found.Nodes[0].EntityType, found.Nodes[0].Description,
+	})
+	require.Equal(t, []string{hub, "HAS"}, []string{found.Edges[0].SourceID, found.Edges[0].RelationType})
+	a = call("subgraph", map[string]any{"nodeIds": []string{hub}, "limit": 5, "direction": "out"})
+	require.NoError(t, json.Unmarshal(a.Result, &found))
+	require.Len(t, found.Nodes, 5)
+	require.NotEmpty(t, a.Notes, "there are more")
+	a = call("subgraph", map[string]any{"nodeIds": []string{hub}, "depth": 0})
+	require.NoError(t, json.Unmarshal(a.Result, &found))
+	require.Len(t, found.Nodes, 1)
+
+	var counts struct{ Nodes, Edges struct{ Total int } }
+	require.NoError(t, json.Unmarshal(call("counts", map[string]any{}).Result, &counts))
+	require.Equal(t, []int{13, 12}, []int{counts.Nodes.Total, counts.Edges.Total})
+}
+
 func TestToolsAreOfferedByScope(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, groups()...)
 	other := s.NewWorkspace(t, apikey.Live)
 	for scope, want := range map[request.Scope][]string{
-		request.ReadNodes: {"node", "search"}, request.ReadEdges: {}, request.WriteNodes: {"execute_command"},
+		request.ReadNodes: {"counts", "node", "search"}, request.ReadEdges: {"counts"},
+		request.WriteNodes:   {"execute_command"},
 		request.ReadLiveData: {"promql", "query", "series"}, request.WriteLiveData: {},
 	} {
 		session := connectMCP(t, s, s.NewKey(t, []uuid.UUID{s.Workspace}, scope), s.Workspace.String())

@@ -256,6 +256,8 @@ func TestEachCommandRequiresItsScope(t *testing.T) {
 		{"CREATE_EDGE", `{"sourceId":"` + id + `","targetId":"` + id + `","relationType":"r"}`, edges},
 		{"UPDATE_EDGE", `{"id":"` + id + `","relationType":"r"}`, edges},
 		{"DELETE_EDGE", `{"id":"` + id + `"}`, edges},
+		{"UPSERT_NODE", `{"key":{"serial":"a"},"entityType":"object"}`, nodes},
+		{"UPSERT_EDGE", `{"sourceId":"` + id + `","targetId":"` + id + `","relationType":"r"}`, edges},
 		{"REDO", `{}`, either},
 		{"UNDO", `{"commandId":"` + id + `"}`, either},
 	} {

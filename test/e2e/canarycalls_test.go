@@ -228,8 +228,11 @@ func (w *tenants) bodies() map[string][]call {
 		commands = append(commands, command("UPDATE_NODE", object{"id": id, "name": "taken over"}),
 			command("DELETE_NODE", object{"id": id}), command("DELETE_EDGE", object{"id": id}),
 			command("UPDATE_EDGE", object{"id": id, "relationType": "taken over"}),
-			command("CREATE_EDGE", object{"sourceId": id, "targetId": id, "relationType": "r"}))
+			command("CREATE_EDGE", object{"sourceId": id, "targetId": id, "relationType": "r"}),
+			command("UPSERT_EDGE", object{"sourceId": id, "targetId": id, "relationType": "r"}))
 	}
+	keyed := object{"key": object{w.values["propertyKey"]: w.values["propertyValue"]}, "entityType": "object"}
+	commands = append(commands, command("UPSERT_EDGE", object{"source": keyed, "target": keyed, "relationType": "r"}))
 	var batches, undos, searches []object
 	for i, c := range commands {
 		batches = append(batches, object{"commands": []any{c}, "atomic": i%2 == 0})
@@ -361,6 +364,7 @@ func (w *tenants) mcpCalls() (calls []call) {
 		tool("node", object{"id": id})
 		tool("neighbors", object{"id": id, "depth": 3})
 		tool("paths", object{"from": id, "to": p["edgeTarget"], "limit": 20})
+		tool("subgraph", object{"nodeIds": []any{id}, "depth": 3})
 		tool("history", object{"nodeId": id})
 		tool("match_pattern", object{"nodes": object{"a": object{"nodeIds": []any{id}}}})
 		tool("execute_command", object{"type": "UPDATE_NODE", "payload": object{"id": id, "name": "taken over"}})
@@ -368,6 +372,7 @@ func (w *tenants) mcpCalls() (calls []call) {
 		add("resources/read", object{"uri": "livegraph://sources/" + id})
 	}
 	tool("history", object{})
+	tool("counts", object{})
 	tool("series", object{"source": p["sourceName"]})
 	tool("series", object{})
 	tool("query", object{"sourceIds": []any{p["source"]}, "from": "-2h"})

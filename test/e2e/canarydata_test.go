@@ -133,6 +133,18 @@ func (w *tenants) writeGraphCanaries() {
 		http.StatusOK,
 	)
 	w.values["edge"], w.values["edgeTarget"] = edgeID, chosen
+	upserted := object{"key": object{c("key of an upsert"): c("its value")}, "entityType": "process"}
+	run("UPSERT_NODE", object{
+		"key": upserted["key"], "entityType": "process", "name": c("upserted node"), "description": c("its description"),
+		"properties": object{c("upserted key"): c("upserted value")},
+	}, http.StatusCreated)
+	run("UPSERT_EDGE", object{
+		"source": upserted, "targetId": node, "relationType": c("upserted relation"),
+		"properties": object{c("upserted edge's key"): c("upserted edge's value")},
+	}, http.StatusCreated)
+	run("UPSERT_EDGE", object{
+		"sourceId": node, "target": upserted, "relationType": c("upserted relation"),
+	}, http.StatusCreated)
 	gone := w.id(
 		run("CREATE_NODE", object{"name": c("deleted node"), "entityType": "actor"}, http.StatusCreated), "node.id",
 	)
@@ -160,6 +172,10 @@ func (w *tenants) writeGraphCanaries() {
 			"id": b, "sourceId": a, "targetId": node, "relationType": c("batch's relation"),
 			"properties": object{c("key"): c("value")},
 		}),
+		command("UPSERT_NODE", object{
+			"key": upserted["key"], "entityType": "process", "name": c("upserted node"), "description": c("its description"),
+		}),
+		command("UPSERT_EDGE", object{"source": upserted, "target": upserted, "relationType": c("upserted relation")}),
 	), "batchId")
 	batch(http.StatusUnprocessableEntity, command("UNDO", object{"commandId": first})) // not allowed in batches
 }

@@ -35,7 +35,7 @@ func testGraphOfREADME(t *testing.T, server *server) {
 	first, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n") // the variables
 	require.True(t, found)
 	answers := paste(t, server, first+"\n"+shellBlock(t, "Graph"))
-	require.Len(t, answers, 6)
+	require.Len(t, answers, 7)
 	text := func(n int) string {
 		payload, err := json.Marshal(answers[n]["data"])
 		require.NoError(t, err)
@@ -47,6 +47,8 @@ func testGraphOfREADME(t *testing.T, server *server) {
 	require.Contains(t, text(3), "Pump 7")
 	require.Contains(t, text(4), "located in", "it is the edge of the path")
 	require.Contains(t, text(5), `"kW":11`, "the undo brings back what was")
+	require.Contains(t, text(6), `"effect":`)
+	require.Contains(t, text(6), "SN-8")
 }
 
 // testSearchOfREADME runs the section after the graph, whose nodes it finds.
@@ -56,8 +58,8 @@ func testSearchOfREADME(t *testing.T, server *server) {
 	answers := paste(t, server, first+"\n"+shellBlock(t, "Graph")+"\n"+strings.Replace(
 		shellBlock(t, "Search"), "sleep 3", "sleep 10", 1,
 	))
-	require.Len(t, answers, 8)
-	for n, name := range map[int]string{6: "Pump 7", 7: "Hall 3"} {
+	require.Len(t, answers, 9)
+	for n, name := range map[int]string{7: "Pump 7", 8: "Hall 3"} {
 		payload, err := json.Marshal(answers[n]["data"])
 		require.NoError(t, err)
 		require.Contains(t, string(payload), `"name":"`+name+`"`)

@@ -171,6 +171,16 @@ func fromAction(a graph.Action) (*eventsv1.Command, error) {
 		}}
 	case graph.DeleteEdge:
 		record.Payload = &eventsv1.Command_DeleteEdge{DeleteEdge: &eventsv1.DeleteEdge{Id: bytesOf(p.ID)}}
+	case graph.UpsertNode:
+		record.Payload = &eventsv1.Command_UpsertNode{UpsertNode: &eventsv1.UpsertNode{
+			Id: bytesOf(p.ID), Key: fromKey(p.Key), Name: p.Name, Description: p.Description,
+			ClearDescription: p.ClearDescription, Properties: p.Properties,
+		}}
+	case graph.UpsertEdge:
+		record.Payload = &eventsv1.Command_UpsertEdge{UpsertEdge: &eventsv1.UpsertEdge{
+			Id: bytesOf(p.ID), Source: fromNodeRef(p.Source), Target: fromNodeRef(p.Target), RelationType: p.RelationType,
+			Properties: p.Properties,
+		}}
 	case graph.Undo:
 		record.Payload = &eventsv1.Command_Undo{Undo: fromPick(p.Pick)}
 	case graph.Redo:
@@ -179,6 +189,17 @@ func fromAction(a graph.Action) (*eventsv1.Command, error) {
 		return nil, fmt.Errorf("encoding a request: %T is no payload", a.Payload)
 	}
 	return record, nil
+}
+
+func fromKey(k graph.NodeKey) *eventsv1.NodeKey {
+	return &eventsv1.NodeKey{EntityType: string(k.EntityType), Property: k.Property, Value: k.Value}
+}
+
+func fromNodeRef(r graph.NodeRef) *eventsv1.NodeRef {
+	if r.Key != nil {
+		return &eventsv1.NodeRef{By: &eventsv1.NodeRef_Key{Key: fromKey(*r.Key)}}
+	}
+	return &eventsv1.NodeRef{By: &eventsv1.NodeRef_Id{Id: bytesOf(r.ID)}}
 }
 
 func fromPick(p graph.Pick) *eventsv1.Pick {
@@ -217,6 +238,18 @@ func (r *reader) action(record *eventsv1.Command) graph.Action {
 		a.Payload = graph.UpdateEdge{ID: r.id(c.GetId()), RelationType: c.RelationType, Properties: raw(c.GetProperties())}
 	case *eventsv1.Command_DeleteEdge:
 		a.Payload = graph.DeleteEdge{ID: r.id(p.DeleteEdge.GetId())}
+	case *eventsv1.Command_UpsertNode:
+		c := p.UpsertNode
+		a.Payload = graph.UpsertNode{
+			ID: r.id(c.GetId()), Key: toKey(c.GetKey()), Name: c.Name, Description: c.Description,
+			ClearDescription: c.GetClearDescription(), Properties: raw(c.GetProperties()),
+		}
+	case *eventsv1.Command_UpsertEdge:
+		c := p.UpsertEdge
+		a.Payload = graph.UpsertEdge{
+			ID: r.id(c.GetId()), Source: r.nodeRef(c.GetSource()), Target: r.nodeRef(c.GetTarget()),
+			RelationType: c.GetRelationType(), Properties: raw(c.GetProperties()),
+		}
 	case *eventsv1.Command_Undo:
 		a.Payload = graph.Undo{Pick: r.pick(p.Undo)}
 	case *eventsv1.Command_Redo:
@@ -225,6 +258,20 @@ func (r *reader) action(record *eventsv1.Command) graph.Action {
 		r.fail(errPayload)
 	}
 	return a
+}
+
+func toKey(k *eventsv1.NodeKey) graph.NodeKey {
+	return graph.NodeKey{
+		EntityType: graph.EntityType(k.GetEntityType()), Property: k.GetProperty(), Value: k.GetValue(),
+	}
+}
+
+func (r *reader) nodeRef(record *eventsv1.NodeRef) graph.NodeRef {
+	if key := record.GetKey(); key != nil {
+		k := toKey(key)
+		return graph.NodeRef{Key: &k}
+	}
+	return graph.NodeRef{ID: r.id(record.GetId())}
 }
 
 func (r *reader) pick(record *eventsv1.Pick) graph.Pick {

@@ -34,6 +34,18 @@ var (
 		}
 		return p
 	})
+	keys = rapid.Custom(func(t *rapid.T) graph.NodeKey {
+		return graph.NodeKey{
+			EntityType: types.Draw(t, "type"), Property: stringValues.Draw(t, "property"), Value: values.Draw(t, "value"),
+		}
+	})
+	refs = rapid.Custom(func(t *rapid.T) graph.NodeRef {
+		if rapid.Bool().Draw(t, "by key") {
+			key := keys.Draw(t, "key")
+			return graph.NodeRef{Key: &key}
+		}
+		return graph.NodeRef{ID: ids.Draw(t, "id")}
+	})
 	payloads = rapid.Custom(func(t *rapid.T) graph.Payload {
 		id, other, patch := ids.Draw(t, "id"), ids.Draw(t, "other"), patches.Draw(t, "patch")
 		name := stringValues.Draw(t, "name")
@@ -48,6 +60,13 @@ var (
 			graph.CreateEdge{ID: id, SourceID: other, TargetID: id, RelationType: name, Properties: patch},
 			graph.UpdateEdge{ID: id, RelationType: newName, Properties: patch},
 			graph.DeleteEdge{ID: id},
+			graph.UpsertNode{
+				ID: id, Key: keys.Draw(t, "key"), Name: newName, Description: description,
+				ClearDescription: rapid.Bool().Draw(t, "clear"), Properties: patch,
+			},
+			graph.UpsertEdge{
+				ID: id, Source: refs.Draw(t, "source"), Target: refs.Draw(t, "target"), RelationType: name, Properties: patch,
+			},
 			graph.Undo{Pick: picks.Draw(t, "undo")},
 			graph.Redo{Pick: picks.Draw(t, "redo")},
 		}).Draw(t, "payload")

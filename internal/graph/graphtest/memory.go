@@ -34,6 +34,30 @@ func (m *Memory) Node(id uuid.UUID) (*graph.Node, error) { return m.Nodes[id], n
 // Edge implements graph.Resources.
 func (m *Memory) Edge(id uuid.UUID) (*graph.Edge, error) { return m.Edges[id], nil }
 
+// NodesByKey implements graph.Resources.
+func (m *Memory) NodesByKey(key graph.NodeKey, limit int) ([]*graph.Node, error) {
+	var found []*graph.Node
+	for _, n := range m.Nodes {
+		if key.Matches(n) {
+			found = append(found, n)
+		}
+	}
+	slices.SortFunc(found, func(a, b *graph.Node) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	return found[:min(limit, len(found))], nil
+}
+
+// EdgesBetween implements graph.Resources.
+func (m *Memory) EdgesBetween(source, target uuid.UUID, relationType string, limit int) ([]*graph.Edge, error) {
+	ids := m.filterEdges(func(e *graph.Edge) bool {
+		return !e.Deleted && e.SourceID == source && e.TargetID == target && e.RelationType == relationType
+	})
+	var found []*graph.Edge
+	for _, id := range ids[:min(limit, len(ids))] {
+		found = append(found, m.Edges[id])
+	}
+	return found, nil
+}
+
 func touches(e *graph.Edge, node uuid.UUID) bool { return e.SourceID == node || e.TargetID == node }
 
 func (m *Memory) filterEdges(match func(*graph.Edge) bool) []uuid.UUID {

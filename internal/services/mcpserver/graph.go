@@ -244,7 +244,9 @@ var commandTool = &mcp.Tool{
 	Description: "Execute a command that changes the graph: CREATE_NODE {name, entityType, description?, properties?}, " +
 		"UPDATE_NODE {id, name?, entityType?, description?, properties?}, DELETE_NODE {id}, " +
 		"CREATE_EDGE {sourceId, targetId, relationType, properties?}, UPDATE_EDGE {id, relationType?, properties?}, " +
-		"DELETE_EDGE {id}, UNDO and REDO {commandId?} of own commands. entityType is concept, object, process or actor. " +
+		"DELETE_EDGE {id}, UPSERT_NODE {key: {property: value}, entityType, name?, description?, properties?} and " +
+		"UPSERT_EDGE {sourceId, targetId, relationType, properties?}, which change what exists or create it, " +
+		"UNDO and REDO {commandId?} of own commands. entityType is concept, object, process or actor. " +
 		"Every command can be undone.",
 }
 

@@ -73,6 +73,7 @@ func New(o Options) *mcp.Server {
 		addTool(server, answerTool, c.answerQuestion)
 		addTool(server, neighborsTool, c.neighbors)
 		addTool(server, pathsTool, c.paths)
+		addTool(server, subgraphTool, c.subgraph)
 		addTool(server, matchTool, c.match)
 		addTool(server, historyTool, c.history)
 	}
@@ -87,6 +88,7 @@ func New(o Options) *mcp.Server {
 		c.addLiveDataSchema(server)
 	}
 	if may(scopeReadNodes) || may(scopeReadEdges) {
+		addTool(server, countsTool, c.counts)
 		c.addGraphSchema(server)
 	}
 	return server

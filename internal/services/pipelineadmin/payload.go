@@ -35,6 +35,13 @@ func payloadFields(payload graph.Payload) map[string]any {
 		shown["id"] = p.ID
 	case graph.DeleteEdge:
 		shown["id"] = p.ID
+	case graph.UpsertNode:
+		shown.addUpsertNode(p)
+	case graph.UpsertEdge:
+		shown["relationType"] = p.RelationType
+		shown.addNode("source", p.Source)
+		shown.addNode("target", p.Target)
+		shown.addProperties(p.Properties)
 	case graph.Undo:
 		shown.addPick(p.Pick)
 	case graph.Redo:
@@ -51,6 +58,32 @@ func add[T any](f fields, name string, value *T) {
 	if value != nil {
 		f[name] = *value
 	}
+}
+
+func (f fields) addUpsertNode(p graph.UpsertNode) {
+	f.addKey(p.Key)
+	add(f, "name", p.Name)
+	add(f, "description", p.Description)
+	if p.ClearDescription {
+		f["description"] = nil
+	}
+	f.addProperties(p.Properties)
+}
+
+func (f fields) addKey(key graph.NodeKey) {
+	f["entityType"] = key.EntityType
+	f["key"] = map[string]any{key.Property: jsonText([]byte(key.Value))}
+}
+
+// addNode adds the node at an end of an edge.
+func (f fields) addNode(end string, r graph.NodeRef) {
+	if r.Key == nil {
+		f[end+"Id"] = r.ID
+		return
+	}
+	node := fields{}
+	node.addKey(*r.Key)
+	f[end] = node
 }
 
 func (f fields) addProperties(properties []byte) {

@@ -8,7 +8,8 @@ var selected = []string{
 	"NewAnalysis", "NewDocument", "NewSource",
 	"NewWebhook", "Node", "Path", "Pattern", "PatternMatches", "Point", "PointRows", "PointSeries", "PointsDeletion", "Precision", "Problem",
 	"PutDocumentResult", "RuleFile", "SearchHit", "SearchQuery", "Series", "Source", "SourcePatch", "StoredRuleFile",
-	"Subgraph", "UpdateEdge", "UpdateNode", "Webhook", "WebhookDelivery", "WebhookPatch", "WebhookWithSecret",
+	"Subgraph", "UpdateEdge", "UpdateNode", "UpsertEdge", "UpsertNode", "Webhook", "WebhookDelivery", "WebhookPatch",
+	"WebhookWithSecret",
 }
 
 // named are schemas inside others, by their paths, with their names. [] are the items of an array. Paths that share
@@ -24,6 +25,7 @@ var named = map[string]string{
 	"Change.target":                 "CommandTarget",
 	"CommandResult.affected":        "Affected",
 	"CommandResult.affected.counts": "AffectedCounts",
+	"CommandResult.effect":          "UpsertEffect",
 	"CommandResult.target":          "CommandTarget",
 	"DeleteDocumentAnswer.data":     "DeletedDocument",
 	"HybridHit.scores":              "HybridScores",
@@ -46,14 +48,16 @@ var named = map[string]string{
 // renamed are schemas that have another name in Go.
 var renamed = map[string]string{
 	"CreateEdge": "NewEdge", "CreateNode": "NewNode", "Kind": "ValueKind", "UpdateEdge": "EdgePatch",
-	"UpdateNode": "NodePatch",
+	"UpdateNode": "NodePatch", "UpsertEdge": "EdgeUpsert", "UpsertNode": "NodeUpsert",
 }
 
 // written are the types that are written by hand in sdk/go.
 var written = []string{"Properties", "CommandOutcome"}
 
 // patches are merge patches. A field of them is absent, null or a value.
-var patches = map[string]bool{"SourcePatch": true, "UpdateEdge": true, "UpdateNode": true, "WebhookPatch": true}
+var patches = map[string]bool{
+	"SourcePatch": true, "UpdateEdge": true, "UpdateNode": true, "UpsertNode": true, "WebhookPatch": true,
+}
 
 // zeroIsAbsent are optional numbers that are never 0, although their schemas have no minimum.
 var zeroIsAbsent = map[string]bool{
@@ -142,6 +146,10 @@ var comments = map[string]string{
 	"AccountRemaining":     "is what remains of the limits of a workspace; nil is unlimited.",
 	"UpdateNode":           "has the changes of a node. Fields that are not set do not change. Properties are merged.",
 	"UpdateEdge":           "has the changes of an edge. Fields that are not set do not change. Properties are merged.",
+	"KeyedNode":            "A node that is identified by its type and its key.",
+	"UpsertEdge":           "An edge to create, or the changes of the one that exists. Each end has an id or a key.",
+	"UpsertNode":           "A node to create, or the changes of the one that has the key. Properties are merged.",
+	"UpsertEffect":         "The effect of an upsert.",
 	"WebhookDeliveryState": "The state of a delivery. Failed: no further attempt follows.",
 	"Webhook":              "An address to which events are sent.",
 	"WebhookDelivery":      "An event that is, or was, sent to a webhook.",

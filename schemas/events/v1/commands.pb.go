@@ -204,6 +204,8 @@ type Command struct {
 	//	*Command_DeleteEdge
 	//	*Command_Undo
 	//	*Command_Redo
+	//	*Command_UpsertNode
+	//	*Command_UpsertEdge
 	Payload       isCommand_Payload `protobuf_oneof:"payload"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -332,6 +334,24 @@ func (x *Command) GetRedo() *Pick {
 	return nil
 }
 
+func (x *Command) GetUpsertNode() *UpsertNode {
+	if x != nil {
+		if x, ok := x.Payload.(*Command_UpsertNode); ok {
+			return x.UpsertNode
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetUpsertEdge() *UpsertEdge {
+	if x != nil {
+		if x, ok := x.Payload.(*Command_UpsertEdge); ok {
+			return x.UpsertEdge
+		}
+	}
+	return nil
+}
+
 type isCommand_Payload interface {
 	isCommand_Payload()
 }
@@ -368,6 +388,14 @@ type Command_Redo struct {
 	Redo *Pick `protobuf:"bytes,10,opt,name=redo,proto3,oneof"`
 }
 
+type Command_UpsertNode struct {
+	UpsertNode *UpsertNode `protobuf:"bytes,11,opt,name=upsert_node,json=upsertNode,proto3,oneof"`
+}
+
+type Command_UpsertEdge struct {
+	UpsertEdge *UpsertEdge `protobuf:"bytes,12,opt,name=upsert_edge,json=upsertEdge,proto3,oneof"`
+}
+
 func (*Command_CreateNode) isCommand_Payload() {}
 
 func (*Command_UpdateNode) isCommand_Payload() {}
@@ -383,6 +411,10 @@ func (*Command_DeleteEdge) isCommand_Payload() {}
 func (*Command_Undo) isCommand_Payload() {}
 
 func (*Command_Redo) isCommand_Payload() {}
+
+func (*Command_UpsertNode) isCommand_Payload() {}
+
+func (*Command_UpsertEdge) isCommand_Payload() {}
 
 type CreateNode struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -772,6 +804,318 @@ func (x *DeleteEdge) GetId() []byte {
 	return nil
 }
 
+// UpsertNode changes the node with a key, or creates it.
+type UpsertNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the node if it is created.
+	Id  []byte   `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Key *NodeKey `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Without one, a created node has the value of the key.
+	Name             *string `protobuf:"bytes,3,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	Description      *string `protobuf:"bytes,4,opt,name=description,proto3,oneof" json:"description,omitempty"`
+	ClearDescription bool    `protobuf:"varint,5,opt,name=clear_description,json=clearDescription,proto3" json:"clear_description,omitempty"`
+	// A JSON Merge Patch (RFC 7396); empty: none.
+	Properties    []byte `protobuf:"bytes,6,opt,name=properties,proto3" json:"properties,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpsertNode) Reset() {
+	*x = UpsertNode{}
+	mi := &file_events_v1_commands_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpsertNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpsertNode) ProtoMessage() {}
+
+func (x *UpsertNode) ProtoReflect() protoreflect.Message {
+	mi := &file_events_v1_commands_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpsertNode.ProtoReflect.Descriptor instead.
+func (*UpsertNode) Descriptor() ([]byte, []int) {
+	return file_events_v1_commands_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *UpsertNode) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *UpsertNode) GetKey() *NodeKey {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+func (x *UpsertNode) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *UpsertNode) GetDescription() string {
+	if x != nil && x.Description != nil {
+		return *x.Description
+	}
+	return ""
+}
+
+func (x *UpsertNode) GetClearDescription() bool {
+	if x != nil {
+		return x.ClearDescription
+	}
+	return false
+}
+
+func (x *UpsertNode) GetProperties() []byte {
+	if x != nil {
+		return x.Properties
+	}
+	return nil
+}
+
+// UpsertEdge changes the edge of a type from one node to another, or creates it.
+type UpsertEdge struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the edge if it is created.
+	Id           []byte   `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Source       *NodeRef `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	Target       *NodeRef `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
+	RelationType string   `protobuf:"bytes,4,opt,name=relation_type,json=relationType,proto3" json:"relation_type,omitempty"`
+	// A JSON Merge Patch (RFC 7396); empty: none.
+	Properties    []byte `protobuf:"bytes,5,opt,name=properties,proto3" json:"properties,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpsertEdge) Reset() {
+	*x = UpsertEdge{}
+	mi := &file_events_v1_commands_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpsertEdge) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpsertEdge) ProtoMessage() {}
+
+func (x *UpsertEdge) ProtoReflect() protoreflect.Message {
+	mi := &file_events_v1_commands_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpsertEdge.ProtoReflect.Descriptor instead.
+func (*UpsertEdge) Descriptor() ([]byte, []int) {
+	return file_events_v1_commands_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *UpsertEdge) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *UpsertEdge) GetSource() *NodeRef {
+	if x != nil {
+		return x.Source
+	}
+	return nil
+}
+
+func (x *UpsertEdge) GetTarget() *NodeRef {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *UpsertEdge) GetRelationType() string {
+	if x != nil {
+		return x.RelationType
+	}
+	return ""
+}
+
+func (x *UpsertEdge) GetProperties() []byte {
+	if x != nil {
+		return x.Properties
+	}
+	return nil
+}
+
+// NodeRef names a node, by its id or by its key.
+type NodeRef struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to By:
+	//
+	//	*NodeRef_Id
+	//	*NodeRef_Key
+	By            isNodeRef_By `protobuf_oneof:"by"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeRef) Reset() {
+	*x = NodeRef{}
+	mi := &file_events_v1_commands_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeRef) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeRef) ProtoMessage() {}
+
+func (x *NodeRef) ProtoReflect() protoreflect.Message {
+	mi := &file_events_v1_commands_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeRef.ProtoReflect.Descriptor instead.
+func (*NodeRef) Descriptor() ([]byte, []int) {
+	return file_events_v1_commands_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *NodeRef) GetBy() isNodeRef_By {
+	if x != nil {
+		return x.By
+	}
+	return nil
+}
+
+func (x *NodeRef) GetId() []byte {
+	if x != nil {
+		if x, ok := x.By.(*NodeRef_Id); ok {
+			return x.Id
+		}
+	}
+	return nil
+}
+
+func (x *NodeRef) GetKey() *NodeKey {
+	if x != nil {
+		if x, ok := x.By.(*NodeRef_Key); ok {
+			return x.Key
+		}
+	}
+	return nil
+}
+
+type isNodeRef_By interface {
+	isNodeRef_By()
+}
+
+type NodeRef_Id struct {
+	Id []byte `protobuf:"bytes,1,opt,name=id,proto3,oneof"`
+}
+
+type NodeRef_Key struct {
+	Key *NodeKey `protobuf:"bytes,2,opt,name=key,proto3,oneof"`
+}
+
+func (*NodeRef_Id) isNodeRef_By() {}
+
+func (*NodeRef_Key) isNodeRef_By() {}
+
+// NodeKey names a node by its entity type and the value of one of its properties.
+type NodeKey struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	EntityType string                 `protobuf:"bytes,1,opt,name=entity_type,json=entityType,proto3" json:"entity_type,omitempty"`
+	Property   string                 `protobuf:"bytes,2,opt,name=property,proto3" json:"property,omitempty"`
+	// A string or a number as canonical JSON.
+	Value         string `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeKey) Reset() {
+	*x = NodeKey{}
+	mi := &file_events_v1_commands_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeKey) ProtoMessage() {}
+
+func (x *NodeKey) ProtoReflect() protoreflect.Message {
+	mi := &file_events_v1_commands_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeKey.ProtoReflect.Descriptor instead.
+func (*NodeKey) Descriptor() ([]byte, []int) {
+	return file_events_v1_commands_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *NodeKey) GetEntityType() string {
+	if x != nil {
+		return x.EntityType
+	}
+	return ""
+}
+
+func (x *NodeKey) GetProperty() string {
+	if x != nil {
+		return x.Property
+	}
+	return ""
+}
+
+func (x *NodeKey) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
 // Pick says which command to undo or redo: the actor's last, the last of the
 // whole workspace, or the one with an id.
 type Pick struct {
@@ -784,7 +1128,7 @@ type Pick struct {
 
 func (x *Pick) Reset() {
 	*x = Pick{}
-	mi := &file_events_v1_commands_proto_msgTypes[8]
+	mi := &file_events_v1_commands_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -796,7 +1140,7 @@ func (x *Pick) String() string {
 func (*Pick) ProtoMessage() {}
 
 func (x *Pick) ProtoReflect() protoreflect.Message {
-	mi := &file_events_v1_commands_proto_msgTypes[8]
+	mi := &file_events_v1_commands_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -809,7 +1153,7 @@ func (x *Pick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pick.ProtoReflect.Descriptor instead.
 func (*Pick) Descriptor() ([]byte, []int) {
-	return file_events_v1_commands_proto_rawDescGZIP(), []int{8}
+	return file_events_v1_commands_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Pick) GetWorkspace() bool {
@@ -849,7 +1193,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_events_v1_commands_proto_msgTypes[9]
+	mi := &file_events_v1_commands_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -861,7 +1205,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_events_v1_commands_proto_msgTypes[9]
+	mi := &file_events_v1_commands_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -874,7 +1218,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_events_v1_commands_proto_rawDescGZIP(), []int{9}
+	return file_events_v1_commands_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Outcome) GetId() []byte {
@@ -940,16 +1284,18 @@ type Result struct {
 	// UNDO and REDO: which command.
 	Target *Target `protobuf:"bytes,7,opt,name=target,proto3" json:"target,omitempty"`
 	// As in Outcome, for a command that has a change of its own.
-	Sequence      int64 `protobuf:"varint,8,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	UndoDepth     int32 `protobuf:"varint,9,opt,name=undo_depth,json=undoDepth,proto3" json:"undo_depth,omitempty"`
-	RedoDepth     int32 `protobuf:"varint,10,opt,name=redo_depth,json=redoDepth,proto3" json:"redo_depth,omitempty"`
+	Sequence  int64 `protobuf:"varint,8,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	UndoDepth int32 `protobuf:"varint,9,opt,name=undo_depth,json=undoDepth,proto3" json:"undo_depth,omitempty"`
+	RedoDepth int32 `protobuf:"varint,10,opt,name=redo_depth,json=redoDepth,proto3" json:"redo_depth,omitempty"`
+	// Of an upsert: created, updated or unchanged.
+	Effect        string `protobuf:"bytes,11,opt,name=effect,proto3" json:"effect,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_events_v1_commands_proto_msgTypes[10]
+	mi := &file_events_v1_commands_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -961,7 +1307,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_events_v1_commands_proto_msgTypes[10]
+	mi := &file_events_v1_commands_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -974,7 +1320,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_events_v1_commands_proto_rawDescGZIP(), []int{10}
+	return file_events_v1_commands_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Result) GetCommandId() []byte {
@@ -1058,6 +1404,13 @@ func (x *Result) GetRedoDepth() int32 {
 	return 0
 }
 
+func (x *Result) GetEffect() string {
+	if x != nil {
+		return x.Effect
+	}
+	return ""
+}
+
 type isResult_Resource interface {
 	isResult_Resource()
 }
@@ -1088,7 +1441,7 @@ type Affected struct {
 
 func (x *Affected) Reset() {
 	*x = Affected{}
-	mi := &file_events_v1_commands_proto_msgTypes[11]
+	mi := &file_events_v1_commands_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +1453,7 @@ func (x *Affected) String() string {
 func (*Affected) ProtoMessage() {}
 
 func (x *Affected) ProtoReflect() protoreflect.Message {
-	mi := &file_events_v1_commands_proto_msgTypes[11]
+	mi := &file_events_v1_commands_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1113,7 +1466,7 @@ func (x *Affected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Affected.ProtoReflect.Descriptor instead.
 func (*Affected) Descriptor() ([]byte, []int) {
-	return file_events_v1_commands_proto_rawDescGZIP(), []int{11}
+	return file_events_v1_commands_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Affected) GetNodeIds() [][]byte {
@@ -1158,7 +1511,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_events_v1_commands_proto_msgTypes[12]
+	mi := &file_events_v1_commands_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1523,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_events_v1_commands_proto_msgTypes[12]
+	mi := &file_events_v1_commands_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1536,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_events_v1_commands_proto_rawDescGZIP(), []int{12}
+	return file_events_v1_commands_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Failure) GetKind() string {
@@ -1221,7 +1574,7 @@ const file_events_v1_commands_proto_rawDesc = "" +
 	"request_id\x18\x05 \x01(\tR\trequestId\x12-\n" +
 	"\x04mode\x18\x06 \x01(\x0e2\x19.livegraph.events.v1.ModeR\x04mode\x12\x19\n" +
 	"\bbatch_id\x18\a \x01(\fR\abatchId\x128\n" +
-	"\bcommands\x18\b \x03(\v2\x1c.livegraph.events.v1.CommandR\bcommands\"\xe3\x04\n" +
+	"\bcommands\x18\b \x03(\v2\x1c.livegraph.events.v1.CommandR\bcommands\"\xeb\x05\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\fR\x02id\x12.\n" +
 	"\x10expected_version\x18\x02 \x01(\x03H\x01R\x0fexpectedVersion\x88\x01\x01\x12B\n" +
@@ -1239,7 +1592,11 @@ const file_events_v1_commands_proto_rawDesc = "" +
 	"deleteEdge\x12/\n" +
 	"\x04undo\x18\t \x01(\v2\x19.livegraph.events.v1.PickH\x00R\x04undo\x12/\n" +
 	"\x04redo\x18\n" +
-	" \x01(\v2\x19.livegraph.events.v1.PickH\x00R\x04redoB\t\n" +
+	" \x01(\v2\x19.livegraph.events.v1.PickH\x00R\x04redo\x12B\n" +
+	"\vupsert_node\x18\v \x01(\v2\x1f.livegraph.events.v1.UpsertNodeH\x00R\n" +
+	"upsertNode\x12B\n" +
+	"\vupsert_edge\x18\f \x01(\v2\x1f.livegraph.events.v1.UpsertEdgeH\x00R\n" +
+	"upsertEdgeB\t\n" +
 	"\apayloadB\x13\n" +
 	"\x11_expected_version\"\xa8\x01\n" +
 	"\n" +
@@ -1289,7 +1646,37 @@ const file_events_v1_commands_proto_rawDesc = "" +
 	"\x0e_relation_type\"\x1c\n" +
 	"\n" +
 	"DeleteEdge\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\fR\x02id\"C\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\"\xf2\x01\n" +
+	"\n" +
+	"UpsertNode\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x12.\n" +
+	"\x03key\x18\x02 \x01(\v2\x1c.livegraph.events.v1.NodeKeyR\x03key\x12\x17\n" +
+	"\x04name\x18\x03 \x01(\tH\x00R\x04name\x88\x01\x01\x12%\n" +
+	"\vdescription\x18\x04 \x01(\tH\x01R\vdescription\x88\x01\x01\x12+\n" +
+	"\x11clear_description\x18\x05 \x01(\bR\x10clearDescription\x12\x1e\n" +
+	"\n" +
+	"properties\x18\x06 \x01(\fR\n" +
+	"propertiesB\a\n" +
+	"\x05_nameB\x0e\n" +
+	"\f_description\"\xcd\x01\n" +
+	"\n" +
+	"UpsertEdge\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x124\n" +
+	"\x06source\x18\x02 \x01(\v2\x1c.livegraph.events.v1.NodeRefR\x06source\x124\n" +
+	"\x06target\x18\x03 \x01(\v2\x1c.livegraph.events.v1.NodeRefR\x06target\x12#\n" +
+	"\rrelation_type\x18\x04 \x01(\tR\frelationType\x12\x1e\n" +
+	"\n" +
+	"properties\x18\x05 \x01(\fR\n" +
+	"properties\"S\n" +
+	"\aNodeRef\x12\x10\n" +
+	"\x02id\x18\x01 \x01(\fH\x00R\x02id\x120\n" +
+	"\x03key\x18\x02 \x01(\v2\x1c.livegraph.events.v1.NodeKeyH\x00R\x03keyB\x04\n" +
+	"\x02by\"\\\n" +
+	"\aNodeKey\x12\x1f\n" +
+	"\ventity_type\x18\x01 \x01(\tR\n" +
+	"entityType\x12\x1a\n" +
+	"\bproperty\x18\x02 \x01(\tR\bproperty\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\tR\x05value\"C\n" +
 	"\x04Pick\x12\x1c\n" +
 	"\tworkspace\x18\x01 \x01(\bR\tworkspace\x12\x1d\n" +
 	"\n" +
@@ -1302,7 +1689,7 @@ const file_events_v1_commands_proto_rawDesc = "" +
 	"undo_depth\x18\x04 \x01(\x05R\tundoDepth\x12\x1d\n" +
 	"\n" +
 	"redo_depth\x18\x05 \x01(\x05R\tredoDepth\x12\x1a\n" +
-	"\bsequence\x18\x06 \x01(\x03R\bsequence\"\xab\x03\n" +
+	"\bsequence\x18\x06 \x01(\x03R\bsequence\"\xc3\x03\n" +
 	"\x06Result\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\fR\tcommandId\x12\x12\n" +
@@ -1317,7 +1704,8 @@ const file_events_v1_commands_proto_rawDesc = "" +
 	"undo_depth\x18\t \x01(\x05R\tundoDepth\x12\x1d\n" +
 	"\n" +
 	"redo_depth\x18\n" +
-	" \x01(\x05R\tredoDepthB\n" +
+	" \x01(\x05R\tredoDepth\x12\x16\n" +
+	"\x06effect\x18\v \x01(\tR\x06effectB\n" +
 	"\n" +
 	"\bresource\"l\n" +
 	"\bAffected\x12\x19\n" +
@@ -1348,7 +1736,7 @@ func file_events_v1_commands_proto_rawDescGZIP() []byte {
 }
 
 var file_events_v1_commands_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_events_v1_commands_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_events_v1_commands_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_events_v1_commands_proto_goTypes = []any{
 	(Mode)(0),             // 0: livegraph.events.v1.Mode
 	(*CommandRecord)(nil), // 1: livegraph.events.v1.CommandRecord
@@ -1359,14 +1747,18 @@ var file_events_v1_commands_proto_goTypes = []any{
 	(*CreateEdge)(nil),    // 6: livegraph.events.v1.CreateEdge
 	(*UpdateEdge)(nil),    // 7: livegraph.events.v1.UpdateEdge
 	(*DeleteEdge)(nil),    // 8: livegraph.events.v1.DeleteEdge
-	(*Pick)(nil),          // 9: livegraph.events.v1.Pick
-	(*Outcome)(nil),       // 10: livegraph.events.v1.Outcome
-	(*Result)(nil),        // 11: livegraph.events.v1.Result
-	(*Affected)(nil),      // 12: livegraph.events.v1.Affected
-	(*Failure)(nil),       // 13: livegraph.events.v1.Failure
-	(*Node)(nil),          // 14: livegraph.events.v1.Node
-	(*Edge)(nil),          // 15: livegraph.events.v1.Edge
-	(*Target)(nil),        // 16: livegraph.events.v1.Target
+	(*UpsertNode)(nil),    // 9: livegraph.events.v1.UpsertNode
+	(*UpsertEdge)(nil),    // 10: livegraph.events.v1.UpsertEdge
+	(*NodeRef)(nil),       // 11: livegraph.events.v1.NodeRef
+	(*NodeKey)(nil),       // 12: livegraph.events.v1.NodeKey
+	(*Pick)(nil),          // 13: livegraph.events.v1.Pick
+	(*Outcome)(nil),       // 14: livegraph.events.v1.Outcome
+	(*Result)(nil),        // 15: livegraph.events.v1.Result
+	(*Affected)(nil),      // 16: livegraph.events.v1.Affected
+	(*Failure)(nil),       // 17: livegraph.events.v1.Failure
+	(*Node)(nil),          // 18: livegraph.events.v1.Node
+	(*Edge)(nil),          // 19: livegraph.events.v1.Edge
+	(*Target)(nil),        // 20: livegraph.events.v1.Target
 }
 var file_events_v1_commands_proto_depIdxs = []int32{
 	0,  // 0: livegraph.events.v1.CommandRecord.mode:type_name -> livegraph.events.v1.Mode
@@ -1377,20 +1769,26 @@ var file_events_v1_commands_proto_depIdxs = []int32{
 	6,  // 5: livegraph.events.v1.Command.create_edge:type_name -> livegraph.events.v1.CreateEdge
 	7,  // 6: livegraph.events.v1.Command.update_edge:type_name -> livegraph.events.v1.UpdateEdge
 	8,  // 7: livegraph.events.v1.Command.delete_edge:type_name -> livegraph.events.v1.DeleteEdge
-	9,  // 8: livegraph.events.v1.Command.undo:type_name -> livegraph.events.v1.Pick
-	9,  // 9: livegraph.events.v1.Command.redo:type_name -> livegraph.events.v1.Pick
-	11, // 10: livegraph.events.v1.Outcome.results:type_name -> livegraph.events.v1.Result
-	13, // 11: livegraph.events.v1.Outcome.failure:type_name -> livegraph.events.v1.Failure
-	13, // 12: livegraph.events.v1.Result.failure:type_name -> livegraph.events.v1.Failure
-	14, // 13: livegraph.events.v1.Result.node:type_name -> livegraph.events.v1.Node
-	15, // 14: livegraph.events.v1.Result.edge:type_name -> livegraph.events.v1.Edge
-	12, // 15: livegraph.events.v1.Result.affected:type_name -> livegraph.events.v1.Affected
-	16, // 16: livegraph.events.v1.Result.target:type_name -> livegraph.events.v1.Target
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	13, // 8: livegraph.events.v1.Command.undo:type_name -> livegraph.events.v1.Pick
+	13, // 9: livegraph.events.v1.Command.redo:type_name -> livegraph.events.v1.Pick
+	9,  // 10: livegraph.events.v1.Command.upsert_node:type_name -> livegraph.events.v1.UpsertNode
+	10, // 11: livegraph.events.v1.Command.upsert_edge:type_name -> livegraph.events.v1.UpsertEdge
+	12, // 12: livegraph.events.v1.UpsertNode.key:type_name -> livegraph.events.v1.NodeKey
+	11, // 13: livegraph.events.v1.UpsertEdge.source:type_name -> livegraph.events.v1.NodeRef
+	11, // 14: livegraph.events.v1.UpsertEdge.target:type_name -> livegraph.events.v1.NodeRef
+	12, // 15: livegraph.events.v1.NodeRef.key:type_name -> livegraph.events.v1.NodeKey
+	15, // 16: livegraph.events.v1.Outcome.results:type_name -> livegraph.events.v1.Result
+	17, // 17: livegraph.events.v1.Outcome.failure:type_name -> livegraph.events.v1.Failure
+	17, // 18: livegraph.events.v1.Result.failure:type_name -> livegraph.events.v1.Failure
+	18, // 19: livegraph.events.v1.Result.node:type_name -> livegraph.events.v1.Node
+	19, // 20: livegraph.events.v1.Result.edge:type_name -> livegraph.events.v1.Edge
+	16, // 21: livegraph.events.v1.Result.affected:type_name -> livegraph.events.v1.Affected
+	20, // 22: livegraph.events.v1.Result.target:type_name -> livegraph.events.v1.Target
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_events_v1_commands_proto_init() }
@@ -1408,11 +1806,18 @@ func file_events_v1_commands_proto_init() {
 		(*Command_DeleteEdge)(nil),
 		(*Command_Undo)(nil),
 		(*Command_Redo)(nil),
+		(*Command_UpsertNode)(nil),
+		(*Command_UpsertEdge)(nil),
 	}
 	file_events_v1_commands_proto_msgTypes[2].OneofWrappers = []any{}
 	file_events_v1_commands_proto_msgTypes[3].OneofWrappers = []any{}
 	file_events_v1_commands_proto_msgTypes[6].OneofWrappers = []any{}
+	file_events_v1_commands_proto_msgTypes[8].OneofWrappers = []any{}
 	file_events_v1_commands_proto_msgTypes[10].OneofWrappers = []any{
+		(*NodeRef_Id)(nil),
+		(*NodeRef_Key)(nil),
+	}
+	file_events_v1_commands_proto_msgTypes[14].OneofWrappers = []any{
 		(*Result_Node)(nil),
 		(*Result_Edge)(nil),
 	}
@@ -1422,7 +1827,7 @@ func file_events_v1_commands_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_events_v1_commands_proto_rawDesc), len(file_events_v1_commands_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -70,6 +70,8 @@ SCHEMAS = (
     "Source",
     "SourcePatch",
     "Subgraph",
+    "UpsertNode",
+    "UpsertEdge",
     "Webhook",
     "WebhookDelivery",
     "WebhookEvents",

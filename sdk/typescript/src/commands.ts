@@ -1,6 +1,14 @@
 /** Builds commands for `client.commands.execute` and `client.commands.batch`. */
 
-import type { Command, CreateEdge, CreateNode, EdgeChanges, NodeChanges } from './types.js'
+import type {
+  Command,
+  CreateEdge,
+  CreateNode,
+  EdgeChanges,
+  NodeChanges,
+  UpsertEdge,
+  UpsertNode,
+} from './types.js'
 
 /** Options of updates and deletions. */
 export interface VersionOptions {
@@ -52,6 +60,19 @@ export function updateEdge(
 /** Returns a command that deletes an edge. */
 export function deleteEdge(id: string, { expectedVersion }: VersionOptions = {}): Command {
   return { type: 'DELETE_EDGE', payload: { id }, expectedVersion }
+}
+
+/**
+ * Returns a command that changes the node with the entity type and the key, or creates it. `effect` of the result is
+ * `created`, `updated` or `unchanged`. `properties` is a merge patch: null removes a property.
+ */
+export function upsertNode(node: UpsertNode): Command {
+  return { type: 'UPSERT_NODE', payload: node }
+}
+
+/** Returns a command that changes the edge of the type from the source to the target, or creates it. */
+export function upsertEdge(edge: UpsertEdge): Command {
+  return { type: 'UPSERT_EDGE', payload: edge }
 }
 
 /** Returns a command that cancels the last command of the scope, or the command or atomic batch with the id. */

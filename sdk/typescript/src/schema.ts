@@ -494,6 +494,15 @@ export interface paths {
          *     deletion returns 409 if the version differs. `DELETE_NODE` deletes the node's edges in the same change. The id
          *     of a node or an edge that exists or was deleted cannot be used again (409 `already_exists`).
          *
+         *     `UPSERT_NODE` finds the node that has the `entityType` and the property of the `key`, whose value is a string or
+         *     a number. If there is one, it is changed as by `UPDATE_NODE`; if there is none, it is created as by
+         *     `CREATE_NODE`, with that property. `UPSERT_EDGE` does the same with the edge of a `relationType` from the source
+         *     to the target, each given by its id or by its key. `effect` is `created`, `updated` or `unchanged`. Concurrent
+         *     upserts of the same key create one node. If several nodes or edges match, the response is 409 `ambiguous` with
+         *     `details.ids`: other commands, `UNDO` and `REDO` may give several nodes the same key. In history and in events,
+         *     an upsert is the command that it acted as. Up to 64 properties can be keys in a workspace, and the first upsert
+         *     with a property reads all nodes.
+         *
          *     `UNDO` cancels the actor's last command that is in effect, with `scope: workspace` the last command of any
          *     actor, or the command with `commandId`. `REDO` restores the command that was cancelled last. The newest 100
          *     commands of an actor that are in effect can be undone, regardless of how many newer commands were undone. A new
@@ -1977,6 +1986,8 @@ export interface components {
             errors?: components["schemas"]["Rejection"][];
             /** @description What is wrong with a file of rules. */
             problems?: components["schemas"]["RuleProblem"][];
+            /** @description Nodes or edges that match, where one is required. */
+            ids?: string[];
             /** @description The conflicts that block an undo or a redo. */
             conflicts?: components["schemas"]["GraphConflict"][];
             /**
@@ -2771,11 +2782,11 @@ export interface components {
             requestId: components["schemas"]["RequestId"];
         };
         /** @enum {string} */
-        CommandType: "CREATE_NODE" | "UPDATE_NODE" | "DELETE_NODE" | "CREATE_EDGE" | "UPDATE_EDGE" | "DELETE_EDGE" | "UNDO" | "REDO";
+        CommandType: "CREATE_NODE" | "UPDATE_NODE" | "DELETE_NODE" | "CREATE_EDGE" | "UPDATE_EDGE" | "DELETE_EDGE" | "UPSERT_NODE" | "UPSERT_EDGE" | "UNDO" | "REDO";
         Command: {
             type: components["schemas"]["CommandType"];
             /** @description Depends on the type. Optional for `UNDO` and `REDO`. */
-            payload?: components["schemas"]["CreateNode"] | components["schemas"]["UpdateNode"] | components["schemas"]["CreateEdge"] | components["schemas"]["UpdateEdge"] | components["schemas"]["DeleteResource"] | components["schemas"]["Pick"];
+            payload?: components["schemas"]["CreateNode"] | components["schemas"]["UpdateNode"] | components["schemas"]["CreateEdge"] | components["schemas"]["UpdateEdge"] | components["schemas"]["DeleteResource"] | components["schemas"]["UpsertNode"] | components["schemas"]["UpsertEdge"] | components["schemas"]["Pick"];
             /** @description Only for updates and deletions. */
             expectedVersion?: number;
         };
@@ -2828,6 +2839,42 @@ export interface components {
         DeleteResource: {
             id: string;
         };
+        /**
+         * @description One property of the top level, with a string of 1 to 2,048 characters without control characters or a number as
+         *     value. Its name has 1 to 128 characters.
+         */
+        NodeKey: {
+            [key: string]: unknown;
+        };
+        UpsertNode: {
+            key: components["schemas"]["NodeKey"];
+            entityType: components["schemas"]["EntityType"];
+            /** @description Default: unchanged; of a created node the value of the key, at most 512 characters of it. */
+            name?: string;
+            /** @description Null clears it. */
+            description?: string | null;
+            /** @description A merge patch (RFC 7396): null removes a property. It does not change the key. */
+            properties?: {
+                [key: string]: unknown;
+            };
+        };
+        KeyedNode: {
+            key: components["schemas"]["NodeKey"];
+            entityType: components["schemas"]["EntityType"];
+        };
+        /** @description `sourceId` or `source`, and `targetId` or `target`. */
+        UpsertEdge: {
+            sourceId?: string;
+            source?: components["schemas"]["KeyedNode"];
+            /** @description May be the source. */
+            targetId?: string;
+            target?: components["schemas"]["KeyedNode"];
+            relationType: string;
+            /** @description A merge patch (RFC 7396): null removes a property. */
+            properties?: {
+                [key: string]: unknown;
+            };
+        };
         /** @description At most one of the two fields. */
         Pick: {
             /**
@@ -2856,6 +2903,11 @@ export interface components {
             type: components["schemas"]["CommandType"];
             /** @enum {string} */
             status: "applied";
+            /**
+             * @description What an upsert did.
+             * @enum {string}
+             */
+            effect?: "created" | "updated" | "unchanged";
             node?: components["schemas"]["Node"];
             edge?: components["schemas"]["Edge"];
             /** @description The affected resources: at most 1,000 ids of each kind, and their total numbers. */

@@ -62,6 +62,8 @@ export type SourcePatch = Schemas['SourcePatch']
 export type StoredRuleFile = Schemas['PutRuleFileAnswer']['data']
 export type Subgraph = Schemas['Subgraph']
 export type Tags = Schemas['Tags']
+export type UpsertEdge = Schemas['UpsertEdge']
+export type UpsertNode = Schemas['UpsertNode']
 export type Webhook = Schemas['Webhook']
 /** The fields of a webhook that an update changes, a merge patch. */
 export type WebhookChanges = Schemas['WebhookPatch']

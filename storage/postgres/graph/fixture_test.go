@@ -2,6 +2,7 @@ package graphstore_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"testing"
 
@@ -186,6 +187,40 @@ func (w *graphFixture) requireMatches(t require.TestingT, workspace uuid.UUID, m
 	require.NoError(t, w.conn.QueryRow(context.Background(),
 		`SELECT sequence FROM graph_heads WHERE workspace_id = $1`, workspace).Scan(&head))
 	require.Equal(t, len(model.Journal), head)
+	w.requireKeys(t, workspace, model)
+}
+
+// requireKeys compares the index of keys with the live nodes that have a property that was a key.
+func (w *graphFixture) requireKeys(t require.TestingT, workspace uuid.UUID, model *graphtest.Memory) {
+	ctx := context.Background()
+	var properties, want []string
+	require.NoError(t, w.conn.QueryRow(
+		ctx, `SELECT key_properties FROM graph_heads WHERE workspace_id = $1`, workspace,
+	).Scan(&properties))
+	for _, n := range model.Nodes {
+		for _, property := range properties {
+			var text string
+			value := n.Properties[property]
+			switch {
+			case n.Deleted || value == nil || value.Kind() != '"' && value.Kind() != '0':
+				continue
+			case value.Kind() == '"':
+				require.NoError(t, json.Unmarshal(value, &text))
+				text = "s" + text
+			default:
+				text = "n" + string(value)
+			}
+			digest := sha256.Sum256([]byte(string(n.EntityType) + "\x00" + property + "\x00" + text))
+			want = append(want, fmt.Sprintf("%x %s", digest[:16], n.ID))
+		}
+	}
+	rows, err := w.conn.Query(
+		ctx, `SELECT encode(key, 'hex') || ' ' || node_id FROM node_keys WHERE workspace_id = $1`, workspace,
+	)
+	require.NoError(t, err)
+	stored, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.ElementsMatch(t, want, stored)
 }
 
 // requireListTotals compares the totals of lists, whose parts are counted again only where

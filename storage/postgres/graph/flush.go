@@ -134,6 +134,7 @@ func (tx *Tx) queueRows(b *pgx.Batch, rowErr *error) { queueStateRows(b, tx.orde
 // is set if fewer rows were written than queued.
 func queueStateRows(b *pgx.Batch, states []*State, rowErr *error) {
 	var newNodes, oldNodes, newEdges, oldEdges columns
+	var newKeys, oldKeys keyColumns
 	totals := map[total]int64{}
 	recordErr := func(err error) {
 		if err != nil && *rowErr == nil {
@@ -149,6 +150,7 @@ func queueStateRows(b *pgx.Batch, states []*State, rowErr *error) {
 			}
 			recordErr(dst.addNode(s.workspace, row.now))
 			countNode(totals, s.workspace, row)
+			s.keys.addKeyChanges(&newKeys, &oldKeys, s.workspace, row)
 			s.putNode(id, nodeRow{row.now, row.now})
 		}
 		for _, id := range dirtyInOrder(s.edges) {
@@ -164,6 +166,7 @@ func queueStateRows(b *pgx.Batch, states []*State, rowErr *error) {
 	}
 	queueColumns(b, insertNodes, newNodes.nodeArgs(), len(newNodes.ids), recordErr)
 	queueColumns(b, updateNodes, oldNodes.nodeArgs(), len(oldNodes.ids), recordErr)
+	queueKeys(b, &newKeys, &oldKeys)
 	queueColumns(b, insertEdges, newEdges.edgeArgs(), len(newEdges.ids), recordErr)
 	queueColumns(b, updateEdges, oldEdges.edgeArgs(), len(oldEdges.ids), recordErr)
 	queueTotals(b, totals)

@@ -23,13 +23,18 @@ type Group struct {
 	Offsets    []Offset  // none: Tx.MoveFence moves the fence
 	Workspaces []Needs   // each workspace once
 	// CascadeEdges is the maximum number of edges of a node that a command deletes or
-	// restores. If the node has more, the command fails with ErrManyEdges. 0: no limit.
+	// restores. If the node has more, the command fails with ErrManyEdges. It is the maximum
+	// number of nodes in ErrManyNodes, too. 0: no limit.
 	CascadeEdges int
 }
 
 // ErrManyEdges is the error of a command on a node with more edges than Group.CascadeEdges.
 // Such a command takes longer than the other commands of a group should wait.
 var ErrManyEdges = errors.New("the node has very many edges")
+
+// ErrManyNodes is the error of an upsert whose key is a property that was no key before, in a
+// workspace with more nodes than Group.CascadeEdges: all of them are read.
+var ErrManyNodes = errors.New("the workspace has very many nodes")
 
 // Offset is the range of a partition's offsets that a group decides: the group moves the
 // fence from From to To, exclusive. command_offsets contains From unless another process
@@ -48,11 +53,19 @@ type Needs struct {
 	Nodes     []uuid.UUID       // nodes that the commands name
 	Edges     []uuid.UUID       // edges that the commands name
 	Adjacency []uuid.UUID       // nodes whose edges are needed, because the node is deleted or restored
+	Keys      []graph.NodeKey   // keys of nodes that the commands name
+	Pairs     []Pair            // edges that upserts may change
 	Actors    []uuid.UUID       // actors whose stacks are needed
 	Stacks    *RememberedStacks // cached stacks; nil: none
 	// Reversals counts the UNDO and REDO commands without a named target, by the owner of
 	// the stack. Their targets are read before the commands are decided.
 	Reversals map[uuid.UUID]Reversals
+}
+
+// Pair names the edges of a type from one node to another.
+type Pair struct {
+	Source, Target graph.NodeRef
+	RelationType   string
 }
 
 // Reversals is the number of UNDO and of REDO commands.
@@ -144,8 +157,8 @@ const moveFence = `UPDATE command_offsets o SET next_offset = t.next, updated_at
 	WHERE o.topic_id = $1 AND o.partition = t.partition AND o.next_offset = t.was AND o.owner IS NOT DISTINCT
 	FROM $6::uuid`
 
-const lockHeads = `SELECT h.workspace_id, h.sequence, h.stacks_void FROM graph_heads h JOIN workspaces w
-	ON w.id = h.workspace_id
+const lockHeads = `SELECT h.workspace_id, h.sequence, h.stacks_void, h.key_properties
+	FROM graph_heads h JOIN workspaces w ON w.id = h.workspace_id
 	WHERE h.workspace_id = ANY($1) AND w.deleted_at IS NULL ORDER BY h.workspace_id FOR UPDATE OF h`
 
 const beginHeads = `INSERT INTO graph_heads (workspace_id)
@@ -161,7 +174,7 @@ func (tx *Tx) begin(g Group) error {
 	for i := range g.Workspaces {
 		tx.states[g.Workspaces[i].Workspace] = newGraphState(tx, &g.Workspaces[i])
 	}
-	required := collectNeeds(g.Workspaces)
+	required := collectNeeds(tx, g.Workspaces)
 	b := &pgx.Batch{}
 	b.Queue("begin")
 	timeout := graphStatementTimeout
@@ -178,25 +191,7 @@ func (tx *Tx) begin(g Group) error {
 	}
 	heads := map[uuid.UUID]graphHead{}
 	b.Queue(lockHeads, required.workspaces).Query(readHeads(heads))
-	if len(required.records.IDs) > 0 {
-		b.Queue(selectOutcomes, required.records.Workspaces, required.records.IDs).Query(tx.readOutcomes)
-	}
-	if len(required.nodes.IDs) > 0 {
-		b.Queue(selectNodes, required.nodes.Workspaces, required.nodes.IDs).Query(tx.readNodes)
-	}
-	if len(required.edges.IDs) > 0 {
-		b.Queue(selectEdges, required.edges.Workspaces, required.edges.IDs).Query(tx.readEdges)
-	}
-	if len(required.adjacency.IDs) > 0 {
-		b.Queue(
-			selectEdgesAt, required.adjacency.Workspaces, required.adjacency.IDs, tx.memoryEdgeLimit,
-		).Query(tx.readEdgesAt(required.adjacency))
-	}
-	if len(required.actors.IDs) > 0 {
-		b.Queue(
-			selectStacks, required.actors.Workspaces, required.actors.IDs, stackReadLimit,
-		).Query(tx.readStacks(required.actors, stackReadLimit))
-	}
+	required.queue(b, tx)
 	if err := tx.conn.send(tx.ctx, b); err != nil {
 		return fmt.Errorf("beginning a group: %w", err)
 	}
@@ -204,18 +199,28 @@ func (tx *Tx) begin(g Group) error {
 		return tx.stale(g)
 	}
 	required.markMissing(tx)
-	return tx.assignHeads(g, heads)
+	if err := tx.assignHeads(g, heads); err != nil {
+		return err
+	}
+	required.keys.useRead(required.readKeys)
+	if err := tx.prefetch(g.Workspaces); err != nil {
+		return err
+	}
+	return tx.prefetchPairs(g.Workspaces)
 }
 
 // graphHead is the newest sequence of a workspace's journal. Remembered undo stacks as of void
-// or an earlier sequence are not valid.
-type graphHead struct{ sequence, void graph.Sequence }
+// or an earlier sequence are not valid. keyProperties are the properties that are in node_keys.
+type graphHead struct {
+	sequence, void graph.Sequence
+	keyProperties  []string
+}
 
 func readHeads(heads map[uuid.UUID]graphHead) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		var id uuid.UUID
 		var head graphHead
-		_, err := pgx.ForEachRow(rows, []any{&id, &head.sequence, &head.void}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&id, &head.sequence, &head.void, &head.keyProperties}, func() error {
 			heads[id] = head
 			return nil
 		})
@@ -267,7 +272,7 @@ func (tx *Tx) assignHeads(g Group, heads map[uuid.UUID]graphHead) error {
 		state.begin(head, g.Workspaces[i].Stacks)
 		tx.order = append(tx.order, state)
 	}
-	return tx.prefetch(g.Workspaces)
+	return nil
 }
 
 // State returns the graph and journal of a workspace of the group, or nil if there is no such

@@ -39,16 +39,17 @@ const selectEdgesAt = `SELECT t.id, ` + edgeColumns + ` FROM unnest($1::uuid[], 
 		(SELECT * FROM edges d WHERE d.workspace_id = t.workspace_id AND d.taken_node = t.id AND d.deleted LIMIT $3 + 1)
 	) e`
 
-func eachNode(rows pgx.Rows, f func(workspace uuid.UUID, n *graph.Node)) error {
+// eachNode reads nodes. The columns leading come before those of the node.
+func eachNode(rows pgx.Rows, f func(workspace uuid.UUID, n *graph.Node), leading ...any) error {
 	var (
 		workspace uuid.UUID
 		n         graph.Node
 		text      graphread.StoredText
 	)
-	_, err := pgx.ForEachRow(rows, []any{
+	_, err := pgx.ForEachRow(rows, append(leading,
 		&workspace, &n.ID, &n.Name, &n.EntityType, &n.Description, &text.Properties, &n.CreatedAt, &n.UpdatedAt,
 		&n.Version, &n.ChangedBy, &n.CreatedBy, &n.Deleted, &n.DeletedBy, &text.Stamps, &n.Floor,
-	}, func() error {
+	), func() error {
 		node := n
 		if err := text.Into(&node.Properties, &node.Lifecycle); err != nil {
 			return err

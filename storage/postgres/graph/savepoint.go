@@ -4,13 +4,20 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/graph"
 )
 
 // memorySavepoint has the rows of a state as they were before an atomic batch changed them.
 type memorySavepoint struct {
-	nodes       []nodeBefore
-	edges       []edgeBefore
-	edgesLoaded []uuid.UUID // nodes whose edges were read after the savepoint in the database
+	nodes []nodeBefore
+	edges []edgeBefore
+	// What was read after the savepoint in the database: nodes whose edges were read, nodes by
+	// their keys, edges between nodes.
+	edgesLoaded   []uuid.UUID
+	keys          []graph.NodeKey
+	pairs         []pair
+	keyProperties []string // that became keys
 	// inDatabase reports whether the database has a savepoint, because rows were written
 	// since the batch began. Rows that are read after that include these writes, so they are
 	// removed from memory when the batch is rolled back.
@@ -48,6 +55,15 @@ func (f *memorySavepoint) rollback(s *State) error {
 	for _, id := range f.edgesLoaded {
 		delete(s.edgesLoaded, id)
 	}
+	for _, key := range f.keys {
+		delete(s.keys.read, key)
+	}
+	for _, p := range f.pairs {
+		delete(s.pairs, p)
+	}
+	for _, property := range f.keyProperties {
+		delete(s.keys.properties, property)
+	}
 	if !f.inDatabase {
 		return nil
 	}
@@ -76,6 +92,7 @@ func (s *State) putNode(id uuid.UUID, row nodeRow) {
 		s.savepoint.nodes = append(s.savepoint.nodes, nodeBefore{id, old, known})
 	}
 	s.nodes[id] = row
+	s.keys.remember(row.now)
 }
 
 // putEdge sets the row of an edge.
@@ -111,6 +128,7 @@ func (s *State) readNode(id uuid.UUID, row nodeRow) {
 		return
 	}
 	s.nodes[id] = row
+	s.keys.remember(row.now)
 }
 
 func (s *State) readEdge(id uuid.UUID, row edgeRow) {

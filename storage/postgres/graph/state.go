@@ -30,6 +30,8 @@ type State struct {
 	// edgesLoaded has for each node whether all of its edges are in memory (true) or are too
 	// many for that (false). A node whose edges were not read is missing.
 	edgesLoaded map[uuid.UUID]bool
+	keys        keyState
+	pairs       map[pair]firstRows // edges between nodes, as read from the database
 	savepoint   *memorySavepoint
 
 	journal []*graph.Change // of this transaction
@@ -45,6 +47,8 @@ func newGraphState(tx *Tx, needs *Needs) *State {
 		edges:       make(map[uuid.UUID]edgeRow, len(needs.Edges)),
 		edgesByNode: map[uuid.UUID]map[uuid.UUID]struct{}{},
 		edgesLoaded: map[uuid.UUID]bool{},
+		keys:        newKeyState(),
+		pairs:       map[pair]firstRows{},
 		changes:     map[graph.Sequence]*graph.Change{},
 		undo:        newUndoState(),
 	}
@@ -53,6 +57,12 @@ func newGraphState(tx *Tx, needs *Needs) *State {
 // begin sets the head and the remembered stacks. It is called after the head is locked.
 func (s *State) begin(head graphHead, remembered *RememberedStacks) {
 	s.head, s.undo.base = head.sequence, head.sequence
+	for _, property := range head.keyProperties {
+		s.keys.properties[property] = struct{}{}
+	}
+	for _, row := range s.nodes {
+		s.keys.remember(row.now)
+	}
 	if head.sequence <= head.void {
 		s.undo.base = noStacks
 		return
@@ -174,9 +184,9 @@ func (s *State) matchingEdges(node uuid.UUID, match func(*graph.Edge) bool) []uu
 	return ids
 }
 
-func sortIDs(ids []uuid.UUID) {
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-}
+func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
+
+func sortIDs(ids []uuid.UUID) { slices.SortFunc(ids, compareIDs) }
 
 func isAt(e *graph.Edge, node uuid.UUID) bool { return e.SourceID == node || e.TargetID == node }
 

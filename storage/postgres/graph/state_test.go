@@ -56,7 +56,7 @@ func (h *graphHistory) edge() uuid.UUID { return h.pick(2, len(h.model.Edges)) }
 
 var graphPatches = []string{
 	`{}`, `{"a":1}`, `{"a":2.5e3}`, `{"a":null}`, `{"b":{"d":1,"cc":2}}`, `{"b":{"d":null,"x":[1,"é\u0001"]}}`,
-	`{"":"\"","b":null}`,
+	`{"":"\"","b":null}`, `{"k":"é\\\"/"}`,
 }
 
 // action draws an action. nodes and edges count the new nodes and edges of its batch.
@@ -64,7 +64,7 @@ func (h *graphHistory) action(nodes, edges *int) graph.Payload {
 	patch := []byte(graphPatches[h.roll(len(graphPatches), "patch")])
 	name := []string{"x", "y", "ö"}[h.roll(3, "name")]
 	kind := []graph.EntityType{graph.Concept, graph.Object}[h.roll(2, "type")]
-	action := h.roll(13, "action")
+	action := h.roll(18, "action")
 	if len(h.model.Nodes) < 4 {
 		action = 0 // few nodes have many edges
 	}
@@ -87,8 +87,32 @@ func (h *graphHistory) action(nodes, edges *int) graph.Payload {
 		return graph.CreateEdge{ID: id, SourceID: h.node(), TargetID: h.node(), RelationType: name, Properties: patch}
 	case 11:
 		return graph.UpdateEdge{ID: h.edge(), RelationType: &name, Properties: patch}
+	case 12, 13, 14:
+		id := graphID(1, len(h.model.Nodes)+*nodes)
+		*nodes++
+		return graph.UpsertNode{ID: id, Key: h.key(), Description: &name}
+	case 15, 16:
+		id := graphID(2, len(h.model.Edges)+*edges)
+		*edges++
+		return graph.UpsertEdge{ID: id, Source: h.ref(), Target: h.ref(), RelationType: name, Properties: patch}
 	}
 	return graph.DeleteEdge{ID: h.edge()}
+}
+
+// graphKeys are keys that other commands write, too.
+var graphKeys = []graph.NodeKey{
+	{EntityType: graph.Concept, Property: "a", Value: "1"}, {EntityType: graph.Object, Property: "a", Value: "2500"},
+	{EntityType: graph.Concept, Property: "k", Value: `"é\\\"/"`},
+}
+
+func (h *graphHistory) key() graph.NodeKey { return graphKeys[h.roll(len(graphKeys), "key")] }
+
+func (h *graphHistory) ref() graph.NodeRef {
+	if h.roll(3, "by key") == 0 {
+		key := h.key()
+		return graph.NodeRef{Key: &key}
+	}
+	return graph.NodeRef{ID: h.node()}
 }
 
 // command draws a command, an UNDO or a REDO, or a batch.
@@ -167,6 +191,8 @@ func (h *graphHistory) needs(remembered *graphstore.RememberedStacks) graphstore
 	for range h.roll(3, "needs") { // what is not listed is read on demand
 		needs.Nodes, needs.Edges = append(needs.Nodes, h.node()), append(needs.Edges, h.edge())
 		needs.Adjacency = append(needs.Adjacency, h.node())
+		needs.Keys = append(needs.Keys, h.key())
+		needs.Pairs = append(needs.Pairs, graphstore.Pair{Source: h.ref(), Target: h.ref(), RelationType: "x"})
 		needs.Actors = append(needs.Actors, graphID(3, h.roll(graphActors, "actor")), uuid.Nil)
 		needs.Reversals = map[uuid.UUID]graphstore.Reversals{
 			needs.Actors[0]: {Undos: h.roll(4, "undos"), Redos: h.roll(4, "redos")}, uuid.Nil: {Undos: 1, Redos: 1},

@@ -82,6 +82,8 @@ func (t *tenant) randomCommand(dice *rand.Rand) *command {
 		return one("DELETE_NODE", map[string]any{"id": g.pickID(&g.nodes, dice)})
 	case roll < 87:
 		return t.batch(dice)
+	case roll < 91:
+		return marked("UPSERT_NODE", t.upsert(dice))
 	}
 	payload := map[string]any{"scope": "mine"}
 	if t.index%2 == 1 { // in the other workspaces nobody undoes the commands of the solo actor
@@ -112,6 +114,16 @@ func entityType(dice *rand.Rand) string {
 func (t *tenant) node(id uuid.UUID, dice *rand.Rand) map[string]any {
 	return map[string]any{
 		"id": id, "name": t.name(dice), "entityType": entityType(dice), "description": "found by " + t.canary,
+	}
+}
+
+// upsertProperty is the key of all upserts. No other command writes it.
+const upsertProperty = "upsert"
+
+func (t *tenant) upsert(dice *rand.Rand) map[string]any {
+	return map[string]any{
+		"key": map[string]any{upsertProperty: fmt.Sprintf("%s-%d", t.canary, dice.IntN(30))}, "entityType": entityType(dice),
+		"name": t.name(dice),
 	}
 }
 

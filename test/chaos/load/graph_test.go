@@ -48,6 +48,28 @@ func aJournal(t *testing.T) (journal []journalRow, model *graphtest.Memory) {
 	return journal, model
 }
 
+func TestASecondNodeWithTheKeyOfAnUpsertIsSeen(t *testing.T) {
+	journal := func(key string) []journalRow {
+		model := graphtest.NewMemory()
+		var rows []journalRow
+		for _, properties := range []string{`{"upsert":"a"}`, `{"upsert":"` + key + `"}`} {
+			done, err := model.Apply(graph.Command{
+				ID: uuid.New(), Origin: graph.Origin{Actor: ann, Scopes: []string{"admin"}},
+				Action: graph.Action{Payload: graph.CreateNode{
+					ID: uuid.New(), Name: "n", EntityType: graph.Object, Properties: jsontext.Value(properties),
+				}},
+			})
+			require.NoError(t, err)
+			rows = append(rows, journalRow{int64(done.Change.Sequence), done.Change.CommandID, done.Change})
+		}
+		return rows
+	}
+	require.Empty(t, newHistory().follow(journal("b"), nil))
+	found := newHistory().follow(journal("a"), nil)
+	require.Len(t, found, 1)
+	require.Contains(t, found[0].What, "a second node")
+}
+
 func TestAJournalThatIsNotWhatItMustBeIsSeen(t *testing.T) {
 	journal, _ := aJournal(t)
 	require.Empty(t, newHistory().follow(journal, nil))

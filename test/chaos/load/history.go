@@ -66,6 +66,9 @@ func (h *history) follow(journal []journalRow, answered map[uuid.UUID]depths) (f
 			})
 		}
 		h.last = row.sequence
+		for _, v := range h.checkUpsert(row) {
+			found = appendLimited(found, v)
+		}
 		t := h.fold(row.change)
 		var stacks *depths
 		if reply, ok := answered[row.command]; ok {
@@ -80,6 +83,27 @@ func (h *history) follow(journal []journalRow, answered map[uuid.UUID]depths) (f
 		h.commands[row.change.Sequence] = row.command
 		delete(h.effects, row.change.Sequence-maxChanges)
 		delete(h.commands, row.change.Sequence-maxChanges)
+	}
+	return found
+}
+
+// checkUpsert checks that an upsert creates a node only if none has its key. It is called before the change is applied.
+func (h *history) checkUpsert(row journalRow) (found []Violation) {
+	for i := range row.change.Steps {
+		step := &row.change.Steps[i]
+		if row.change.Target != nil || step.Type != graph.TypeCreateNode || step.Node.Properties[upsertProperty] == nil {
+			continue
+		}
+		key := graph.NodeKey{
+			EntityType: step.Node.EntityType, Property: upsertProperty, Value: string(step.Node.Properties[upsertProperty]),
+		}
+		for _, n := range h.graph.Nodes {
+			if key.Matches(n) {
+				found = append(found, Violation{4, "an upsert created a second node with its key", fmt.Sprintf(
+					"change %d: node %s beside %s, key %s", row.sequence, step.Node.ID, n.ID, key.Value,
+				)})
+			}
+		}
 	}
 	return found
 }

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, cast
 
 from ._request import Id, fields
-from .types import Command, CommandType, EntityType
+from .types import Command, CommandType, EntityType, KeyedNode
 
 
 def create_node(
@@ -58,6 +58,32 @@ def update_edge(id: Id, changes: Mapping[str, Any], *, expected_version: int | N
 def delete_edge(id: Id, *, expected_version: int | None = None) -> Command:
     """Returns a command that deletes an edge."""
     return _command("DELETE_EDGE", expected_version, id=id)
+
+
+def upsert_node(key: Mapping[str, Any], entity_type: EntityType, changes: Mapping[str, Any] | None = None) -> Command:
+    """Returns a command that changes the node with the entity type and the key, or creates it.
+
+    ``key`` is one property with its value. ``changes`` has fields of ``UpsertNode``; ``properties`` is a merge patch.
+    ``effect`` of the result is created, updated or unchanged.
+    """
+    return _command("UPSERT_NODE", None, changes, key=key, entity_type=entity_type)
+
+
+def upsert_edge(
+    source: Id | KeyedNode,
+    target: Id | KeyedNode,
+    relation_type: str,
+    *,
+    properties: Mapping[str, Any] | None = None,
+) -> Command:
+    """Returns a command that changes the edge of the type from the source to the target, or creates it.
+
+    The ends are ids, or keys with entity types. ``properties`` is a merge patch: None removes a property.
+    """
+    ends: dict[str, Any] = {}
+    for name, end in (("source", source), ("target", target)):
+        ends[name if isinstance(end, Mapping) else f"{name}_id"] = end
+    return _command("UPSERT_EDGE", relation_type=relation_type, properties=properties, **ends)
 
 
 def undo(*, scope: Literal["mine", "workspace"] | None = None, command_id: Id | None = None) -> Command:

@@ -442,7 +442,16 @@ class Path(TypedDict):
 
 
 CommandType: TypeAlias = Literal[
-    "CREATE_NODE", "UPDATE_NODE", "DELETE_NODE", "CREATE_EDGE", "UPDATE_EDGE", "DELETE_EDGE", "UNDO", "REDO"
+    "CREATE_NODE",
+    "UPDATE_NODE",
+    "DELETE_NODE",
+    "CREATE_EDGE",
+    "UPDATE_EDGE",
+    "DELETE_EDGE",
+    "UPSERT_NODE",
+    "UPSERT_EDGE",
+    "UNDO",
+    "REDO",
 ]
 
 
@@ -513,6 +522,55 @@ class DeleteResource(TypedDict):
     id: str
 
 
+NodeKey: TypeAlias = dict[str, Any]
+"""
+One property of the top level, with a string of 1 to 2,048 characters without control characters or a number as
+value. Its name has 1 to 128 characters.
+
+"""
+
+
+class UpsertNode(TypedDict):
+    key: NodeKey
+    entityType: EntityType
+    name: NotRequired[str]
+    """
+    Default: unchanged; of a created node the value of the key, at most 512 characters of it.
+    """
+    description: NotRequired[str | None]
+    """
+    Null clears it.
+    """
+    properties: NotRequired[dict[str, Any]]
+    """
+    A merge patch (RFC 7396): null removes a property. It does not change the key.
+    """
+
+
+class KeyedNode(TypedDict):
+    key: NodeKey
+    entityType: EntityType
+
+
+class UpsertEdge(TypedDict):
+    """
+    `sourceId` or `source`, and `targetId` or `target`.
+    """
+
+    sourceId: NotRequired[str]
+    source: NotRequired[KeyedNode]
+    targetId: NotRequired[str]
+    """
+    May be the source.
+    """
+    target: NotRequired[KeyedNode]
+    relationType: str
+    properties: NotRequired[dict[str, Any]]
+    """
+    A merge patch (RFC 7396): null removes a property.
+    """
+
+
 class Pick(TypedDict):
     """
     At most one of the two fields.
@@ -559,6 +617,10 @@ class CommandResult(TypedDict):
     """
     type: CommandType
     status: Literal["applied"]
+    effect: NotRequired[Literal["created", "updated", "unchanged"]]
+    """
+    What an upsert did.
+    """
     node: NotRequired[Node]
     edge: NotRequired[Edge]
     affected: CommandResultAffected
@@ -1576,6 +1638,10 @@ class ErrorDetails(TypedDict):
     """
     What is wrong with a file of rules.
     """
+    ids: NotRequired[list[str]]
+    """
+    Nodes or edges that match, where one is required.
+    """
     conflicts: NotRequired[list[GraphConflict]]
     """
     The conflicts that block an undo or a redo.
@@ -1728,7 +1794,9 @@ Pattern = TypedDict(
 
 class Command(TypedDict):
     type: CommandType
-    payload: NotRequired[CreateNode | UpdateNode | CreateEdge | UpdateEdge | DeleteResource | Pick]
+    payload: NotRequired[
+        CreateNode | UpdateNode | CreateEdge | UpdateEdge | DeleteResource | UpsertNode | UpsertEdge | Pick
+    ]
     """
     Depends on the type. Optional for `UNDO` and `REDO`.
     """

@@ -27,6 +27,22 @@ def test_the_graph_is_analyzed(client: Client) -> None:
     assert client.analyses.list(limit=1).total >= 1
 
 
+def test_upserts_create_once_and_then_change(client: Client) -> None:
+    key = {"serial": str(uuid.uuid4())}
+    pump = commands.upsert_node(key, "object", {"name": "Pump", "properties": {"kW": 11}})
+    feeds = commands.upsert_edge({"key": key, "entityType": "object"}, {"key": key, "entityType": "object"}, "feeds")
+    results = client.commands.batch([pump, pump, feeds, feeds])["results"]
+    effects = [result["data"]["effect"] for result in results]
+    assert effects == ["created", "unchanged", "created", "unchanged"]
+    node_id = results[0]["data"]["node"]["id"]
+    changed = client.commands.execute(commands.upsert_edge(node_id, node_id, "feeds", properties={"w": 1}))
+    assert (changed["effect"], changed["edge"]["properties"]) == ("updated", {"w": 1})
+    client.nodes.create("twin", "object", properties=key)
+    with pytest.raises(ConflictError) as caught:
+        client.commands.execute(pump)
+    assert node_id in caught.value.details["ids"]
+
+
 def test_nodes_and_edges_are_created_changed_and_deleted(client: Client) -> None:
     site = str(uuid.uuid4())
     pump = client.nodes.create("Pump", "object", description="moves water", properties={"site": site, "kW": 11})

@@ -104,6 +104,20 @@ test('deletions are undone and redone, and the history has all changes', async (
   expect((await changes.list({ nodeId: pump.id, limit: 1 })).total).toBe(types.length)
 })
 
+test('upserts create once and then change', async () => {
+  const node = { key: { serial: randomUUID() }, entityType: 'object' as const }
+  const edge = commands.upsertEdge({ source: node, target: node, relationType: 'feeds' })
+  const { results } = await client.commands.batch([
+    commands.upsertNode(node),
+    commands.upsertNode(node),
+    edge,
+    edge,
+  ])
+  expect(results.map(({ data }) => data?.effect)).toEqual(['created', 'unchanged', 'created', 'unchanged'])
+  const changed = await client.commands.execute(commands.upsertNode({ ...node, name: 'Pump' }))
+  expect([changed.effect, changed.node?.name]).toEqual(['updated', 'Pump'])
+})
+
 test('lists are read page by page', async () => {
   const site = randomUUID()
   const batch = Array.from({ length: 230 }, (_, index) =>

@@ -15,6 +15,8 @@ const DONE: Record<Command['type'], string> = {
   CREATE_EDGE: 'Edge created',
   UPDATE_EDGE: 'Edge saved',
   DELETE_EDGE: 'Edge deleted',
+  UPSERT_NODE: 'Node saved',
+  UPSERT_EDGE: 'Edge saved',
   UNDO: 'Undone',
   REDO: 'Redone',
 }
