@@ -18,8 +18,8 @@ const (
 	maxFilterValues = 100 // of one property
 )
 
-// PropertyFilter parses a filter of properties, the value of a field of a body. The value of a property is one value, or
-// a list of alternatives. Values are returned as a node's properties are stored.
+// PropertyFilter parses a filter of properties, the value of a field of a body. The value of a property is one value,
+// or a list of alternatives. Values are returned as a node's properties are stored.
 func PropertyFilter(
 	c *request.Check, field string, filter map[string]jsontext.Value,
 ) map[string][]jsontext.Value {

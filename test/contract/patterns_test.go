@@ -192,6 +192,7 @@ func TestPatternsThatBreakARuleAreRefusedAndNameTheField(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
 	two := `{"nodes": {"a": {}, "b": {}}, "edges": [{"from": "a", "to": "b"%s}]}`
+	absent := strings.TrimSuffix(fmt.Sprintf(two, `, "absent": true`), "}")
 	many := make([]string, 101)
 	for i := range many {
 		many[i] = fmt.Sprintf("%q", uuid.NewString())
@@ -202,32 +203,32 @@ func TestPatternsThatBreakARuleAreRefusedAndNameTheField(t *testing.T) {
 	}{
 		`{}`: {400, "nodes"}, `{"nodes": []}`: {400, "nodes"}, `{"nodes": {"a": {}}, "x": 1}`: {400, "x"},
 		`{"nodes": {}}`: {422, "nodes"}, `{"nodes": {"a b": {}}}`: {422, "nodes.a b"},
-		`{"nodes": {"a": {"entityTypes": ["thing"]}}}`:                                       {422, "nodes.a.entityTypes[0]"},
-		`{"nodes": {"a": {"entityTypes": []}}}`:                                              {422, "nodes.a.entityTypes"},
-		`{"nodes": {"a": {"nodeIds": []}}}`:                                                  {422, "nodes.a.nodeIds"},
-		`{"nodes": {"a": {"nodeIds": ["x"]}}}`:                                               {422, "nodes.a.nodeIds[0]"},
-		`{"nodes": {"a": {"nodeIds": [` + strings.Join(many, ",") + `]}}}`:                   {422, "nodes.a.nodeIds"},
-		`{"nodes": {"a": {"name": ""}}}`:                                                     {422, "nodes.a.name"},
-		`{"nodes": {"a": {"properties": {"k": null}}}}`:                                      {422, "nodes.a.properties.k"},
-		`{"nodes": {"a": {"properties": {"k": []}}}}`:                                        {422, "nodes.a.properties.k"},
-		`{"nodes": {"a": {"propertyMin": {"k": true}}}}`:                                     {422, "nodes.a.propertyMin.k"},
-		`{"nodes": {"a": {"propertyMax": {"k": [1]}}}}`:                                      {422, "nodes.a.propertyMax.k"},
-		`{"nodes": {"a": {"propertyPrefix": {"k": 1}}}}`:                                     {400, "nodes.a.propertyPrefix.k"},
-		`{"nodes": {"a": {}, "b": {}}}`:                                                      {422, "edges"},
-		fmt.Sprintf(two, `, "absent": true}, {"from": "b", "to": "b", "absent": true`):       {422, "edges"},
-		`{"nodes": {"a": {}}, "edges": [{"from": "a"}]}`:                                     {400, "edges[0].to"},
-		`{"nodes": {"a": {}}, "edges": [{"from": "a", "to": "z"}]}`:                          {422, "edges[0].to"},
-		fmt.Sprintf(two, `, "relationTypes": []`):                                            {422, "edges[0].relationTypes"},
-		fmt.Sprintf(two, `, "relationTypes": [""]`):                                          {422, "edges[0].relationTypes[0]"},
-		fmt.Sprintf(two, `, "direction": "up"`):                                              {422, "edges[0].direction"},
-		fmt.Sprintf(two, `, "minLength": 0`):                                                 {422, "edges[0].minLength"},
-		fmt.Sprintf(two, `, "maxLength": 7`):                                                 {422, "edges[0].maxLength"},
-		fmt.Sprintf(two, `, "minLength": 3, "maxLength": 2`):                                 {422, "edges[0].maxLength"},
-		`{"nodes": {"a": {}}, "limit": 501}`:                                                 {422, "limit"},
-		`{"nodes": {"a": {}}, "return": []}`:                                                 {422, "return"},
-		`{"nodes": {"a": {}}, "return": ["b"]}`:                                              {422, "return[0]"},
-		`{"nodes": {"a": {}}, "return": ["a", "a"]}`:                                         {422, "return[1]"},
-		strings.TrimSuffix(fmt.Sprintf(two, `, "absent": true`), "}") + `, "return": ["b"]}`: {422, "return[0]"},
+		`{"nodes": {"a": {"entityTypes": ["thing"]}}}`:                                 {422, "nodes.a.entityTypes[0]"},
+		`{"nodes": {"a": {"entityTypes": []}}}`:                                        {422, "nodes.a.entityTypes"},
+		`{"nodes": {"a": {"nodeIds": []}}}`:                                            {422, "nodes.a.nodeIds"},
+		`{"nodes": {"a": {"nodeIds": ["x"]}}}`:                                         {422, "nodes.a.nodeIds[0]"},
+		`{"nodes": {"a": {"nodeIds": [` + strings.Join(many, ",") + `]}}}`:             {422, "nodes.a.nodeIds"},
+		`{"nodes": {"a": {"name": ""}}}`:                                               {422, "nodes.a.name"},
+		`{"nodes": {"a": {"properties": {"k": null}}}}`:                                {422, "nodes.a.properties.k"},
+		`{"nodes": {"a": {"properties": {"k": []}}}}`:                                  {422, "nodes.a.properties.k"},
+		`{"nodes": {"a": {"propertyMin": {"k": true}}}}`:                               {422, "nodes.a.propertyMin.k"},
+		`{"nodes": {"a": {"propertyMax": {"k": [1]}}}}`:                                {422, "nodes.a.propertyMax.k"},
+		`{"nodes": {"a": {"propertyPrefix": {"k": 1}}}}`:                               {400, "nodes.a.propertyPrefix.k"},
+		`{"nodes": {"a": {}, "b": {}}}`:                                                {422, "edges"},
+		fmt.Sprintf(two, `, "absent": true}, {"from": "b", "to": "b", "absent": true`): {422, "edges"},
+		`{"nodes": {"a": {}}, "edges": [{"from": "a"}]}`:                               {400, "edges[0].to"},
+		`{"nodes": {"a": {}}, "edges": [{"from": "a", "to": "z"}]}`:                    {422, "edges[0].to"},
+		fmt.Sprintf(two, `, "relationTypes": []`):                                      {422, "edges[0].relationTypes"},
+		fmt.Sprintf(two, `, "relationTypes": [""]`):                                    {422, "edges[0].relationTypes[0]"},
+		fmt.Sprintf(two, `, "direction": "up"`):                                        {422, "edges[0].direction"},
+		fmt.Sprintf(two, `, "minLength": 0`):                                           {422, "edges[0].minLength"},
+		fmt.Sprintf(two, `, "maxLength": 7`):                                           {422, "edges[0].maxLength"},
+		fmt.Sprintf(two, `, "minLength": 3, "maxLength": 2`):                           {422, "edges[0].maxLength"},
+		`{"nodes": {"a": {}}, "limit": 501}`:                                           {422, "limit"},
+		`{"nodes": {"a": {}}, "return": []}`:                                           {422, "return"},
+		`{"nodes": {"a": {}}, "return": ["b"]}`:                                        {422, "return[0]"},
+		`{"nodes": {"a": {}}, "return": ["a", "a"]}`:                                   {422, "return[1]"},
+		absent + `, "return": ["b"]}`:                                                  {422, "return[0]"},
 	} {
 		answer := g.Do(t, contract.Request{Method: http.MethodPost, Path: patternsPath, Body: body})
 		require.Equal(t, want.status, answer.Status, "%s: %s", body, answer.Body)

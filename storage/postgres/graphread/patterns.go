@@ -82,8 +82,8 @@ func (m *PatternMatches) fetch(ctx context.Context, r *patternReader, maxBytes i
 	return nil
 }
 
-// cut removes the matches and groups from the first one whose nodes or edges were not read, and sets the nodes and edges
-// of the others.
+// cut removes the matches and groups from the first one whose nodes or edges were not read, and sets the nodes and
+// edges of the others.
 func (m *PatternMatches) cut(nodesByID map[uuid.UUID]graph.Node, edgesByID map[uuid.UUID]graph.Edge) {
 	var nodeIDs, edgeIDs []uuid.UUID
 	complete := func(nodes, edges []uuid.UUID) bool {

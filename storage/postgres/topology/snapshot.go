@@ -23,7 +23,8 @@ type Extent struct {
 // InSnapshot runs read in a read-only transaction of any duration with one snapshot and a setting. Before, it passes
 // the extent of the workspace's graph in this snapshot to begin. The error is NotFound if there is no such workspace.
 func InSnapshot(
-	ctx context.Context, pool *pgxpool.Pool, workspace uuid.UUID, setting string, begin func(Extent) error, read func(pgx.Tx) error,
+	ctx context.Context, pool *pgxpool.Pool, workspace uuid.UUID, setting string, begin func(Extent) error,
+	read func(pgx.Tx) error,
 ) error {
 	tx, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
