@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,10 +19,8 @@ type answerFigures struct {
 }
 
 // measureAnswers answers each question.
-func (w *wiki) measureAnswers(t testing.TB, lanes *wikiLanes, words bool, maxSentences int) (f answerFigures) {
-	e := New(Deps{Text: lanes, Vectors: lanes, Graph: w.graph(), Embedder: embed.NewQueries(embed.QueryOptions{
-		Embedder: lanes.embedder, Timeout: time.Minute,
-	})})
+func (w *textSet) measureAnswers(t testing.TB, lanes *memoryLanes, words bool, maxSentences int) (f answerFigures) {
+	e := w.engine(lanes)
 	weights := DefaultWeights()
 	if words {
 		weights.Vector = 0
@@ -59,11 +56,11 @@ func (w *wiki) measureAnswers(t testing.TB, lanes *wikiLanes, words bool, maxSen
 }
 
 func TestSentencesOfAnswersAreOfThePassagesThatAnswer(t *testing.T) {
-	w := &wiki{dataset.Read(t)}
+	w := &textSet{dataset.Read(t)}
 	static := embed.NewStatic()
 	vectors, err := static.Embed(t.Context(), w.passages())
 	require.NoError(t, err)
-	lanes := newWikiLanes(w, vectors, static)
+	lanes := newMemoryLanes(w, vectors, static)
 	f := w.measureAnswers(t, lanes, false, 3)
 	require.GreaterOrEqual(t, f.gold, 98.0)
 	require.GreaterOrEqual(t, f.covered, 60.0)

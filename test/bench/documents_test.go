@@ -49,7 +49,7 @@ func BenchmarkDocuments(b *testing.B) {
 }
 
 // loadDocuments creates a document per passage.
-func (t *target) loadDocuments(w *dataset.Wiki) {
+func (t *target) loadDocuments(w *dataset.Set) {
 	t.b.Helper()
 	var list []map[string]any
 	for i, p := range w.Passages {

@@ -40,7 +40,7 @@ func (g *graphLoad) hub(r *record.Recorder) {
 			backend := 0.0
 			for _, pid := range backends {
 				if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
-					backend = max(backend, processPeak(g.t, pid))
+					backend = max(backend, record.PeakMemory(g.t.b, pid))
 				}
 			}
 			r.Logf("round %d of %d: %s in %s", round+1, hubRounds, step.name, took.Round(time.Millisecond))

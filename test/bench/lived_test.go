@@ -3,7 +3,6 @@ package bench
 import (
 	"os"
 	"regexp"
-	"strconv"
 	"testing"
 	"time"
 
@@ -48,25 +47,9 @@ var livedSingles = []livedShape{
 	{"single-256", load.FormatLines, livedThousand, 1, 256, 200_000, 1, 3},
 }
 
-// livedShare is the environment variable that scales the points of each turn and the
-// sustained time, for trial runs: 0.01 is a hundredth.
-const livedShare = "LIVEGRAPH_BENCH_SHARE"
-
 // livedOnly is the environment variable that selects shapes, "queries", "sustained-lines" and "sustained-series" by
 // a regular expression, for trial runs.
 const livedOnly = "LIVEGRAPH_BENCH_SHAPES"
-
-func share(b *testing.B) float64 {
-	b.Helper()
-	text := os.Getenv(livedShare)
-	if text == "" {
-		return 1
-	}
-	value, err := strconv.ParseFloat(text, 64)
-	require.NoError(b, err, livedShare)
-	require.True(b, value > 0 && value <= 1, "%s must be above 0 and at most 1", livedShare)
-	return value
-}
 
 // lived is a server with default settings and the peers that receive the same points and queries.
 type lived struct {
@@ -82,7 +65,7 @@ type lived struct {
 // stops when a query finds every point. Queries and sustained loads follow.
 func BenchmarkLived(b *testing.B) {
 	r := record.New(b)
-	l := &lived{dashboards: startDashboards(b, r), r: r, share: share(b)}
+	l := &lived{dashboards: startDashboards(b, r), r: r, share: record.Share(b)}
 	l.CLI("workspaces", "update", l.First.WorkspaceID, "--max-series", "10000000")
 	l.rivals = l.target.rivals(r)
 	only, err := regexp.Compile(os.Getenv(livedOnly))

@@ -1,12 +1,9 @@
 package bench
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -114,22 +111,5 @@ func resetProcessPeak(pid int) error {
 // which includes the embedded broker but not the other engines.
 func (t *target) peak() float64 {
 	t.b.Helper()
-	return processPeak(t, t.PID())
-}
-
-// processPeak is peak for any process (VmHWM).
-func processPeak(t *target, pid int) float64 {
-	t.b.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	require.NoError(t.b, err)
-	for lines := bufio.NewScanner(bytes.NewReader(status)); lines.Scan(); {
-		if value, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
-			var kib float64
-			_, err := fmt.Sscanf(value, "%f kB", &kib)
-			require.NoError(t.b, err)
-			return kib / 1024
-		}
-	}
-	require.FailNow(t.b, "the process has no VmHWM")
-	return 0
+	return record.PeakMemory(t.b, t.PID())
 }

@@ -99,7 +99,7 @@ func createNode(id uuid.UUID, name, description string) command {
 }
 
 // loadWiki creates a node per passage and an edge per mention.
-func (t *target) loadWiki(w *dataset.Wiki) {
+func (t *target) loadWiki(w *dataset.Set) {
 	t.b.Helper()
 	ids := make([]uuid.UUID, len(w.Passages))
 	var commands []command
@@ -166,7 +166,7 @@ func (t *target) search(path, query, more string) (names []string, took time.Dur
 }
 
 // measureQuestions asks all questions. The first round is not timed.
-func (t *target) measureQuestions(r *record.Recorder, w *dataset.Wiki, name, path, more string) {
+func (t *target) measureQuestions(r *record.Recorder, w *dataset.Set, name, path, more string) {
 	t.b.Helper()
 	var times []float64
 	var two, five float64

@@ -98,7 +98,7 @@ func machineTime(b *testing.B) (busy, all int64) {
 }
 
 // loadLarge creates the large graph.
-func (t *target) loadLarge(r *record.Recorder, w *dataset.Wiki) {
+func (t *target) loadLarge(r *record.Recorder, w *dataset.Set) {
 	t.b.Helper()
 	random := rand.New(rand.NewPCG(1, largeNodes))
 	ids := make([]uuid.UUID, largeNodes)
@@ -138,7 +138,7 @@ func (t *target) loadLarge(r *record.Recorder, w *dataset.Wiki) {
 }
 
 // someWords returns word sequences from random passages.
-func someWords(random *rand.Rand, w *dataset.Wiki, count int) string {
+func someWords(random *rand.Rand, w *dataset.Set, count int) string {
 	var text []string
 	for len(text) < count {
 		words := strings.Fields(w.Passages[random.IntN(len(w.Passages))].Text)
@@ -149,7 +149,7 @@ func someWords(random *rand.Rand, w *dataset.Wiki, count int) string {
 }
 
 // askQuestions asks all questions, with an untimed first round, and returns the latencies in ms.
-func (t *target) askQuestions(w *dataset.Wiki, path, more string) (times []float64) {
+func (t *target) askQuestions(w *dataset.Set, path, more string) (times []float64) {
 	t.b.Helper()
 	for round := range retrievalRounds + 1 {
 		for i := range w.Questions {

@@ -81,7 +81,7 @@ func BenchmarkRivals(b *testing.B) {
 		}
 	}
 	for _, other := range rivals {
-		r.Add(other.Name+"/memory", "MiB", processPeak(t, other.PID()))
+		r.Add(other.Name+"/memory", "MiB", record.PeakMemory(t.b, other.PID()))
 	}
 	r.Add("livegraph/memory", "MiB", t.peak())
 	r.Save()

@@ -17,7 +17,7 @@ import (
 )
 
 // mentionsOf2Wiki returns the pairs of passages of the data set of which the first mentions the title of the second.
-func mentionsOf2Wiki(t *testing.T) (*dataset.Wiki, map[[2]int]bool) {
+func mentionsOf2Wiki(t *testing.T) (*dataset.Set, map[[2]int]bool) {
 	t.Helper()
 	data := dataset.Read(t)
 	owners := map[string][]links.Owner{}

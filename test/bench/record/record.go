@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -45,8 +46,8 @@ func New(b *testing.B) *Recorder {
 
 // Add adds a sample. Its name may have parts, such as "points=10k/answer-p50"; all samples of a name
 // must have the same unit. The report supports the units "points/s", "points", "commands/s",
-// "commands", "requests", "requests/s", "cpu-ns/point", "B/point", "ms", "s", "h", "kB", "MiB",
-// "ratio" and "%".
+// "commands", "requests", "requests/s", "texts", "cpu-ns/point", "B/point", "ms", "s", "h", "kB",
+// "MiB", "ratio" and "%".
 func (r *Recorder) Add(name, unit string, value float64) {
 	if r.samples[name] == nil {
 		r.names = append(r.names, name)
@@ -91,4 +92,22 @@ func CPU(tb testing.TB) time.Duration {
 		tb.Fatalf("reading the CPU time: %v", err)
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// shareVariable is the environment variable that scales long benchmarks for trial runs: 0.01 is a
+// hundredth.
+const shareVariable = "LIVEGRAPH_BENCH_SHARE"
+
+// Share returns the part of a long benchmark that is to be run, above 0 and at most 1.
+func Share(tb testing.TB) float64 {
+	tb.Helper()
+	text := os.Getenv(shareVariable)
+	if text == "" {
+		return 1
+	}
+	value, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(value > 0 && value <= 1) {
+		tb.Fatalf("%s must be a number above 0 and at most 1, not %q", shareVariable, text)
+	}
+	return value
 }

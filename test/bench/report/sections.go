@@ -48,6 +48,10 @@ var sections = []section{
 		args: append([]string{"-timeout", "60m"}, once...), asked: true,
 	},
 	{
+		id: "models", packages: []string{"./internal/retrieval"}, bench: "^BenchmarkModels$",
+		args: append([]string{"-timeout", "120m"}, once...), asked: true,
+	},
+	{
 		id: "text-recall", packages: []string{"./storage/postgres/textindex"}, bench: "^BenchmarkTextRecall$",
 		args: append([]string{"-timeout", "60m"}, once...), asked: true,
 	},

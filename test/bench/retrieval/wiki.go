@@ -1,5 +1,5 @@
-// Package retrieval reads the data set in testdata: passages of Wikipedia that mention each other, and questions. See
-// testdata/README.md.
+// Package retrieval has the sets with which retrieval is measured: Wikipedia, which is in testdata (see its README.md),
+// and two that are made from what is installed, manual pages and the messages of the TypeScript compiler.
 package retrieval
 
 import (
@@ -16,29 +16,10 @@ import (
 //go:embed testdata/*.gz
 var files embed.FS
 
-// Wiki is the data set.
-type Wiki struct {
-	Passages  []Passage
-	Mentions  [][2]int // the index of a passage, and that of one whose title is in its text
-	Questions []Question
-}
-
-// Passage is the beginning of an article.
-type Passage struct {
-	Title string `json:"title"`
-	Text  string `json:"text"`
-}
-
-// Question is a question, with the titles of the passages that answer it.
-type Question struct {
-	Question string   `json:"question"`
-	Gold     []string `json:"gold"`
-}
-
-// Read reads the data set.
-func Read(t testing.TB) *Wiki {
+// Read reads the set of Wikipedia. A mention is a title in the text of another passage.
+func Read(t testing.TB) *Set {
 	t.Helper()
-	return &Wiki{
+	return &Set{
 		Passages: readLines(t, "corpus.jsonl.gz", func(line []byte) (p Passage, err error) {
 			return p, json.Unmarshal(line, &p)
 		}),
