@@ -122,6 +122,7 @@ func TestEverySettingOfThePagesExists(t *testing.T) {
 	require.NoError(t, err)
 	ours := slices.Concat(benchmarks, []string{
 		filepath.Join(top, "storage", "postgres", "textindex", "recallbench_test.go"),
+		filepath.Join(top, "test", "bench", "record", "record.go"),
 		filepath.Join(top, "test", "testenv", "full.go"),
 		filepath.Join(top, "test", "testenv", "shards.go"),
 	})
