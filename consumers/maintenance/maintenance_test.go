@@ -75,8 +75,8 @@ func TestWhereAllIsOldWholePartsAreDropped(t *testing.T) {
 	))
 	// Rows in the month of the cut-off are removed one by one. A pass whose lease ends early is repeated.
 	require.Equal(t, "1", w.query(
-		"SELECT uniqExact(command) FROM system.mutations WHERE database = currentDatabase() AND table = 'points' AND command LIKE "+
-			"'%_row_exists%'",
+		"SELECT uniqExact(command) FROM system.mutations WHERE database = currentDatabase() AND table = 'points' AND "+
+			"command LIKE '%_row_exists%'",
 	))
 	stop()
 
