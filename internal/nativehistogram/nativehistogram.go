@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/prometheus/prometheus/model/histogram"
@@ -123,14 +124,14 @@ func fromMessage(m *prompb.Histogram) (h Histogram, err error) {
 		return h, fmt.Errorf("%w: it has no count", ErrInvalid)
 	case m.IsFloatHistogram():
 		h.Float = m.ToFloatHistogram()
-		err = h.Float.Validate()
-		h.Float.PositiveSpans = withoutEmpty(h.Float.PositiveSpans)
-		h.Float.NegativeSpans = withoutEmpty(h.Float.NegativeSpans)
+		if err = h.Float.Validate(); err == nil {
+			err = removeEmpty(&h.Float.PositiveSpans, &h.Float.NegativeSpans)
+		}
 	default:
 		h.Int = m.ToIntHistogram()
-		err = h.Int.Validate()
-		h.Int.PositiveSpans = withoutEmpty(h.Int.PositiveSpans)
-		h.Int.NegativeSpans = withoutEmpty(h.Int.NegativeSpans)
+		if err = h.Int.Validate(); err == nil {
+			err = removeEmpty(&h.Int.PositiveSpans, &h.Int.NegativeSpans)
+		}
 	}
 	if err != nil {
 		return Histogram{}, fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -138,16 +139,27 @@ func fromMessage(m *prompb.Histogram) (h Histogram, err error) {
 	return h, nil
 }
 
-// withoutEmpty removes spans without buckets, in place, which changes no bucket. Prometheus' receiver for OpenTelemetry
+// errSpan is the error of spans whose offsets are beyond the numbers of buckets.
+var errSpan = errors.New("the offsets of its spans are too large")
+
+// removeEmpty removes spans without buckets, in place, which changes no bucket. Prometheus' receiver for OpenTelemetry
 // begins with such a span where the first buckets are empty, and Prometheus' engine then adds what belongs to a bucket
 // at its offset to another one, which shows in rates across a reset of the counter.
-func withoutEmpty(spans []histogram.Span) []histogram.Span {
-	kept, offset := spans[:0], int32(0)
-	for _, span := range spans {
-		span.Offset += offset
-		if offset = span.Offset; span.Length > 0 {
-			kept, offset = append(kept, span), 0
+func removeEmpty(lists ...*[]histogram.Span) error {
+	for _, spans := range lists {
+		kept, offset := (*spans)[:0], int64(0)
+		for _, span := range *spans {
+			offset += int64(span.Offset)
+			if span.Length == 0 {
+				continue
+			}
+			if offset < math.MinInt32 || offset > math.MaxInt32 {
+				return errSpan
+			}
+			span.Offset, offset = int32(offset), 0
+			kept = append(kept, span)
 		}
+		*spans = kept
 	}
-	return kept
+	return nil
 }

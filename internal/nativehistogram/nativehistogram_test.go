@@ -148,6 +148,11 @@ func TestSpansWithoutBucketsAreLeftOut(t *testing.T) {
 	message := prompb.FromIntHistogram(1, odd)
 	_, _, err := encode(bytesOf(t, &message))
 	require.ErrorIs(t, err, nativehistogram.ErrInvalid, "the offset of a span that is left out")
+
+	odd.PositiveSpans = []histogram.Span{{Offset: math.MaxInt32}, {Offset: 1, Length: 3}}
+	message = prompb.FromIntHistogram(1, odd)
+	_, _, err = encode(bytesOf(t, &message))
+	require.ErrorIs(t, err, nativehistogram.ErrInvalid, "the sum of offsets")
 }
 
 func TestInvalidHistogramsAreRefused(t *testing.T) {

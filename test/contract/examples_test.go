@@ -58,10 +58,21 @@ func TestTheContractsCommandsWork(t *testing.T) {
 	batch := examples(t, w.ContractOperations()["POST "+batchPath])
 	require.Equal(t, http.StatusOK, w.batch(t, batch["example"]).Status)
 	single := examples(t, w.ContractOperations()["POST "+executePath])
-	require.Len(t, single, 3)
+	require.Len(t, single, 4)
 	w.mustExecute(t, single["create"])
 	w.mustExecute(t, single["update"])
 	w.mustExecute(t, single["undo"])
+	decode[commandResult](t, w.executeAs(t, "", single["upsert"]), http.StatusCreated)
+}
+
+func TestTheContractsPatternsWork(t *testing.T) {
+	t.Parallel()
+	g := startGraph(t)
+	bodies := examples(t, g.ContractOperations()["POST "+patternsPath])
+	require.Len(t, bodies, 2)
+	for _, body := range bodies {
+		g.match(t, body)
+	}
 }
 
 func examples(t *testing.T, operation *openapi3.Operation) map[string]string {

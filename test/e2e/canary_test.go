@@ -294,8 +294,7 @@ func (w *tenants) requireVisibleToOwner(calls []call) {
 	seen := map[string]bool{}
 	for _, c := range calls {
 		reads := strings.HasPrefix(c.op, "GET ") || strings.HasPrefix(c.op, "POST /api/rag/") ||
-			c.op == "POST /api/queries/patterns" ||
-			strings.HasPrefix(c.op, "POST /prometheus/")
+			strings.HasPrefix(c.op, "POST /prometheus/") || c.op == opPatterns
 		if seen[c.op] || slices.Contains(streamOperations, c.op) || !reads {
 			continue // other calls change something
 		}
@@ -304,7 +303,7 @@ func (w *tenants) requireVisibleToOwner(calls []call) {
 	}
 	for _, op := range []string{
 		"GET /api/me", "GET /api/queries/nodes", "GET /api/queries/nodes/{id}", "GET /api/queries/nodes/{id}/neighbors",
-		"GET /api/queries/paths", "GET /api/queries/counts", "GET /api/queries/subgraph", "POST /api/queries/patterns",
+		"GET /api/queries/paths", "GET /api/queries/counts", "GET /api/queries/subgraph", opPatterns,
 		"GET /api/queries/edges",
 		"GET /api/queries/edges/{id}", "GET /api/queries/history", "GET /api/queries/history/{sequence}/edges",
 		"GET /api/commands/{id}",

@@ -318,7 +318,7 @@ func (w *tenants) bodies() map[string][]call {
 		opAnalyses:                         jsonCalls(object{"algorithm": "degree"}),
 		"POST /api/analyses/{id}/cancel":   jsonCalls(object{}),
 		"POST /mcp":                        w.mcpCalls(),
-		"POST /api/queries/patterns":       jsonCalls(w.patternBodies()...),
+		opPatterns:                         jsonCalls(w.patternBodies()...),
 		"POST /v1/metrics":                 {{contentType: asJSON, body: otlpGauge("own-otlp", "level", "k", "v", "d", "u")}},
 		"POST /api/v2/write":               {line, inFirstWorkspace("bucket")},
 		"POST /write":                      {line, inFirstWorkspace("db")},
@@ -381,20 +381,4 @@ func (w *tenants) mcpCalls() (calls []call) {
 		add("resources/read", object{"uri": "livegraph://schema/" + schema})
 	}
 	return calls
-}
-
-// patternBodies returns patterns that name nodes of the first tenant, by id and name.
-func (w *tenants) patternBodies() []object {
-	bodies := []object{
-		{"nodes": object{"a": object{"name": w.canaryPrefix}}},
-		{"nodes": object{"a": object{"name": w.values["name"]}}, "return": []any{"a"}},
-		{"nodes": object{"a": object{}, "b": object{}}, "edges": []any{object{"from": "a", "to": "b", "maxLength": 3}}},
-	}
-	for _, id := range w.firstTenantIDs() {
-		bodies = append(bodies, object{
-			"nodes": object{"a": object{"nodeIds": []any{id}}, "b": object{}},
-			"edges": []any{object{"from": "a", "to": "b", "direction": "both", "maxLength": 2}},
-		})
-	}
-	return bodies
 }

@@ -42,6 +42,7 @@ func (w *tenants) writeCanaries() {
 	w.writeRuleCanaries()
 	w.writeWebhookCanaries()
 	w.writeAnalysisCanaries()
+	w.writePatternCanaries()
 	w.writePromCanaries()
 	w.writeWithSharedKey()
 	c := w.canary
