@@ -20,7 +20,7 @@ var units = map[string]func(float64) string{
 	"points":       func(v float64) string { return thousands(v) + " points" },
 	"commands":     digits,
 	"requests":     digits,
-	"texts":        digits,
+	"texts":        func(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) },
 	"requests/s":   func(v float64) string { return thousands(v) + " requests/s" },
 	"cpu-ns/point": func(v float64) string { return digits(v) + " ns" },
 	"B/point":      digits,
