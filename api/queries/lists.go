@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/columns"
@@ -90,25 +91,38 @@ const maxPropertyValues = 200
 
 // graphFilter parses the filters that nodes and edges share.
 func graphFilter(p *request.Params) graphread.Filter {
+	properties, prefixes := p.Family("property."), p.Family("propertyPrefix.")
 	f := graphread.Filter{
 		IDs:          p.UUIDs("ids"),
 		CreatedAfter: p.Time("createdAfter"), CreatedBefore: p.Time("createdBefore"),
 		UpdatedAfter: p.Time("updatedAfter"), UpdatedBefore: p.Time("updatedBefore"),
-		Properties: p.Family("property."),
+		Properties: make(map[string][]jsontext.Value, len(properties)),
 		Bounds: graphread.PropertyBounds{
-			Min: p.FamilyOnce("propertyMin."), Max: p.FamilyOnce("propertyMax."), Prefixes: p.Family("propertyPrefix."),
+			Min: bounds(p.FamilyOnce("propertyMin.")), Max: bounds(p.FamilyOnce("propertyMax.")), Prefixes: prefixes,
 		},
 	}
 	values := len(f.Bounds.Min) + len(f.Bounds.Max)
-	for _, family := range []map[string][]string{f.Properties, f.Bounds.Prefixes} {
-		for _, list := range family {
-			values += len(list)
+	for name, texts := range properties {
+		values += len(texts)
+		for _, text := range texts {
+			f.Properties[name] = append(f.Properties[name], graphread.TextValues(text)...)
 		}
+	}
+	for _, texts := range prefixes {
+		values += len(texts)
 	}
 	if values > maxPropertyValues {
 		p.Fail("property.", fmt.Sprintf("the filters of properties have more than %d values", maxPropertyValues))
 	}
 	return f
+}
+
+func bounds(texts map[string]string) map[string]jsontext.Value {
+	parsed := make(map[string]jsontext.Value, len(texts))
+	for name, text := range texts {
+		parsed[name] = graphread.TextBound(text)
+	}
+	return parsed
 }
 
 func graphPage(

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/livegraph/livegraph/api/graphjson"
+	"github.com/livegraph/livegraph/api/graphfilter"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/pattern"
@@ -21,9 +21,6 @@ const (
 	maxPatternEdges     = 12
 	maxPatternLength    = 6
 	maxPatternIDs       = 100
-	maxPatternTypes     = 100 // relation types of an edge
-	maxRelationType     = 128 // characters
-	maxNameFilter       = 512 // characters
 	defaultPatternLimit = 50
 	maxPatternLimit     = 500
 )
@@ -144,14 +141,8 @@ func (e *patternEdge) read(c *request.Check, field string, names []string) patte
 		return node
 	}
 	p := pattern.Edge{
-		From: end("from", e.From), To: end("to", e.To), Out: true, RelationTypes: e.RelationTypes, MinLength: 1, MaxLength: 1,
-		Absent: e.Absent,
-	}
-	if types := len(e.RelationTypes); e.RelationTypes != nil && (types == 0 || types > maxPatternTypes) {
-		c.Fail(field+".relationTypes", fmt.Sprintf("must have 1 to %d types; leave it out for any", maxPatternTypes))
-	}
-	for i, t := range e.RelationTypes {
-		c.Text(fmt.Sprintf("%s.relationTypes[%d]", field, i), t, 1, maxRelationType)
+		From: end("from", e.From), To: end("to", e.To), Out: true, MinLength: 1, MaxLength: 1, Absent: e.Absent,
+		RelationTypes: graphfilter.RelationTypes(c, field+".relationTypes", e.RelationTypes),
 	}
 	if e.Direction != nil {
 		c.OneOf(field+".direction", *e.Direction, "out", "in", "both")
@@ -176,9 +167,9 @@ func (e *patternEdge) readLengths(c *request.Check, field string, p *pattern.Edg
 }
 
 // valuesOf returns the number of values in conditions on properties.
-func valuesOf(n *graphread.NodeConditions) int {
-	count := len(n.Min) + len(n.Max)
-	for _, values := range n.Values {
+func valuesOf(n *graphread.NodeFilter) int {
+	count := len(n.Bounds.Min) + len(n.Bounds.Max)
+	for _, values := range n.Properties {
 		count += len(values)
 	}
 	for _, prefixes := range n.Bounds.Prefixes {
@@ -188,27 +179,21 @@ func valuesOf(n *graphread.NodeConditions) int {
 }
 
 // conditions validates the conditions on a node and returns them.
-func (n *patternNode) conditions(c *request.Check, field string) (conditions graphread.NodeConditions) {
+func (n *patternNode) conditions(c *request.Check, field string) (conditions graphread.NodeFilter) {
 	if n.NodeIDs != nil && len(n.NodeIDs) == 0 {
 		c.Fail(field+".nodeIds", "must not be empty; leave it out for any node")
 	}
 	if len(n.NodeIDs) > 0 {
 		conditions.IDs = c.UUIDs(field+".nodeIds", n.NodeIDs, maxPatternIDs)
 	}
-	conditions.EntityTypes = n.EntityTypes
-	if n.EntityTypes != nil && len(n.EntityTypes) == 0 {
-		c.Fail(field+".entityTypes", "must not be empty; leave it out for any type", graph.EntityTypes()...)
-	}
-	for i, t := range n.EntityTypes {
-		c.OneOf(fmt.Sprintf("%s.entityTypes[%d]", field, i), t, graph.EntityTypes()...)
-	}
+	conditions.EntityTypes = graphfilter.EntityTypes(c, field+".entityTypes", n.EntityTypes)
 	if n.Name != nil {
-		c.Text(field+".name", *n.Name, 1, maxNameFilter)
+		c.Text(field+".name", *n.Name, 1, graph.MaxName)
 		conditions.Name = *n.Name
 	}
-	conditions.Values = graphjson.PropertyFilter(c, field+".properties", n.Properties)
-	conditions.Min = propertyBounds(c, field+".propertyMin", n.PropertyMin)
-	conditions.Max = propertyBounds(c, field+".propertyMax", n.PropertyMax)
+	conditions.Properties = graphfilter.Properties(c, field+".properties", n.Properties)
+	conditions.Bounds.Min = propertyBounds(c, field+".propertyMin", n.PropertyMin)
+	conditions.Bounds.Max = propertyBounds(c, field+".propertyMax", n.PropertyMax)
 	for _, name := range slices.Sorted(maps.Keys(n.PropertyPrefix)) {
 		if conditions.Bounds.Prefixes == nil {
 			conditions.Bounds.Prefixes = map[string][]string{}
@@ -227,7 +212,7 @@ func propertyBounds(c *request.Check, field string, bounds map[string]jsontext.V
 			c.Fail(member, "must be a number or a string")
 			continue
 		}
-		read[name] = graphjson.PropertyValue(c, member, bounds[name])
+		read[name] = graphfilter.Value(c, member, bounds[name])
 	}
 	return read
 }

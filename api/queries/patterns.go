@@ -9,7 +9,6 @@ import (
 	"github.com/livegraph/livegraph/api/graphjson"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/graph/pattern"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
@@ -34,7 +33,7 @@ type patternMatches struct {
 // patternMatch is a match, or a group of matches.
 type patternMatch struct {
 	Nodes map[string]uuid.UUID `json:"nodes"` // by name
-	// Edges are the ids of the edges of each edge of the pattern, nil for absent edges; only of a match.
+	// Edges are the ids of the edges of each edge of the pattern, none for an absent one; nil of a group.
 	Edges [][]uuid.UUID `json:"edges,omitzero"`
 	Count int           `json:"count,omitzero"` // number of matches; only of a group
 }
@@ -63,43 +62,28 @@ func (a *api) matchPattern(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	reply.Data(w, r, http.StatusOK, patternMatches{
-		Matches: showMatches(names, &q, &found), Nodes: graphjson.OfNodes(found.Nodes), Edges: graphjson.OfEdges(found.Edges),
+		Matches: showMatches(names, &found), Nodes: graphjson.OfNodes(found.Nodes), Edges: graphjson.OfEdges(found.Edges),
 		Total: found.Total, Truncated: found.Truncated,
 	})
 	return nil
 }
 
-// showMatches returns the matches or groups with the names of their nodes.
-func showMatches(names []string, q *graphread.PatternQuery, found *graphread.PatternMatches) []patternMatch {
-	shown := make([]patternMatch, 0, len(found.Matches)+len(found.Groups))
+// showMatches returns the matches with the names of their nodes.
+func showMatches(names []string, found *graphread.PatternMatches) []patternMatch {
+	shown := make([]patternMatch, len(found.Matches))
 	for i := range found.Matches {
 		m := &found.Matches[i]
-		nodes := make(map[string]uuid.UUID, len(names))
-		for node, id := range m.Nodes {
-			if id != uuid.Nil || q.Pattern.Required()[node] {
-				nodes[names[node]] = id
-			}
+		shown[i] = patternMatch{Nodes: make(map[string]uuid.UUID, len(m.Nodes)), Count: m.Count}
+		for j, id := range m.Nodes {
+			shown[i].Nodes[names[found.Returned[j]]] = id
 		}
-		shown = append(shown, patternMatch{Nodes: nodes, Edges: showTrails(m, &q.Pattern)})
-	}
-	for i := range found.Groups {
-		g := &found.Groups[i]
-		nodes := make(map[string]uuid.UUID, len(g.Nodes))
-		for j, id := range g.Nodes {
-			nodes[names[q.Return[j]]] = id
+		if m.Trails == nil {
+			continue // it is a group
 		}
-		shown = append(shown, patternMatch{Nodes: nodes, Count: g.Count})
+		shown[i].Edges = make([][]uuid.UUID, len(m.Trails))
+		for j, trail := range m.Trails {
+			shown[i].Edges[j] = append([]uuid.UUID{}, trail...) // of an absent edge: not nil
+		}
 	}
 	return shown
-}
-
-// showTrails returns the ids of the edges of a match. An absent edge has none.
-func showTrails(m *pattern.Match, p *pattern.Pattern) [][]uuid.UUID {
-	trails := make([][]uuid.UUID, len(p.Edges))
-	for i := range p.Edges {
-		if trails[i] = m.Trails[i]; trails[i] == nil {
-			trails[i] = []uuid.UUID{}
-		}
-	}
-	return trails
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/api/graphjson"
+	"github.com/livegraph/livegraph/api/graphfilter"
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/retrieval"
 )
 
@@ -23,8 +22,6 @@ const (
 	maxHops      = 3
 	defaultHops  = 2
 	maxStarts    = 100
-	maxRelations = 100
-	maxRelation  = 128 // characters, like the type of an edge
 
 	defaultSentences = 3 // of an answer
 	maxSentences     = 10
@@ -99,7 +96,7 @@ type pageRange struct {
 // read validates the fields and returns their query.
 func (b *queryBody) read(c *request.Check, workspace uuid.UUID) retrieval.Query {
 	q := retrieval.Query{Workspace: workspace, Filter: retrieval.Filter{
-		EntityTypes: entityTypes(c, b.EntityTypes), Properties: graphjson.PropertyFilter(c, "properties", b.Properties),
+		EntityTypes: graphfilter.EntityTypes(c, "entityTypes", b.EntityTypes), Properties: graphfilter.Properties(c, "properties", b.Properties),
 	}}
 	c.Required("query", b.Query != nil)
 	if b.Query != nil {
@@ -147,21 +144,6 @@ func checkQuery(c *request.Check, query string) {
 	}
 }
 
-// entityTypes validates the requested entity types and returns them sorted and without
-// duplicates. A list must not be empty, because its meaning would be ambiguous.
-func entityTypes(c *request.Check, types []string) []string {
-	if types != nil && len(types) == 0 {
-		c.Fail("entityTypes", "must not be empty; leave it out for any type", graph.EntityTypes()...)
-	}
-	for i, t := range types {
-		if !slices.Contains(graph.EntityTypes(), t) {
-			c.Fail(fmt.Sprintf("entityTypes[%d]", i), "is not an entity type", graph.EntityTypes()...)
-		}
-	}
-	slices.Sort(types)
-	return slices.Compact(types)
-}
-
 // read validates the body and returns its query.
 func (b *hybridBody) read(c *request.Check, workspace uuid.UUID) (retrieval.HybridQuery, pageRange) {
 	query, p := b.searchBody.read(c, workspace)
@@ -198,7 +180,7 @@ func (b *answerBody) read(c *request.Check, workspace uuid.UUID, canGenerate boo
 // read validates the fields and returns the query with them.
 func (b *graphBody) read(c *request.Check, query retrieval.Query) retrieval.HybridQuery {
 	q := retrieval.HybridQuery{
-		Query: query, Hops: defaultHops, RelationTypes: relationTypes(c, b.RelationTypes), Direction: retrieval.AnyDirection,
+		Query: query, Hops: defaultHops, RelationTypes: graphfilter.RelationTypes(c, "relationTypes", b.RelationTypes), Direction: retrieval.AnyDirection,
 		Starts: startNodes(c, b.NodeIDs), Weights: b.Weights.read(c),
 	}
 	if b.Hops != nil {
@@ -212,17 +194,6 @@ func (b *graphBody) read(c *request.Check, query retrieval.Query) retrieval.Hybr
 		q.Direction = retrieval.Direction(*b.Direction)
 	}
 	return q
-}
-
-func relationTypes(c *request.Check, types []string) []string {
-	if types != nil && (len(types) == 0 || len(types) > maxRelations) {
-		c.Fail("relationTypes", fmt.Sprintf("must have 1 to %d types; leave it out for any", maxRelations))
-		return nil
-	}
-	for i, t := range types {
-		c.Text(fmt.Sprintf("relationTypes[%d]", i), t, 1, maxRelation)
-	}
-	return types
 }
 
 // startNodes parses the ids of the start nodes and removes duplicates. Unknown ids are not an error.

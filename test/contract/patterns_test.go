@@ -188,6 +188,18 @@ func TestPatternsOfOtherWorkspacesAndDeletedNodesMatchNothing(t *testing.T) {
 	require.Len(t, g.match(t, `{"nodes": {"a": {}}}`).Matches, 1)
 }
 
+// TestANodeWithTheZeroIDIsMatched: a client may have chosen it.
+func TestANodeWithTheZeroIDIsMatched(t *testing.T) {
+	t.Parallel()
+	g := startGraph(t)
+	g.node(t, g.Workspace, "a", "object", `{}`)
+	zero := uuid.Nil.String()
+	g.exec(t, `UPDATE nodes SET id = $2 WHERE workspace_id = $1`, g.Workspace, zero)
+	got := g.match(t, `{"nodes": {"a": {}, "b": {}}, "edges": [{"from": "a", "to": "b", "absent": true}]}`)
+	require.Equal(t, []string{zero + " "}, got.rows("a"))
+	g.requireComplete(t, &got)
+}
+
 func TestPatternsThatBreakARuleAreRefusedAndNameTheField(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)

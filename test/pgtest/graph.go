@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -20,7 +21,7 @@ func HubNode(b testing.TB, db *DB, ws uuid.UUID) uuid.UUID {
 	b.Helper()
 	l, err := db.Nodes(
 		b.Context(), ws,
-		graphread.NodeFilter{Filter: graphread.Filter{Properties: map[string][]string{"serial": {"SN-1"}}}},
+		graphread.NodeFilter{Filter: graphread.Filter{Properties: map[string][]jsontext.Value{"serial": graphread.TextValues("SN-1")}}},
 		graphread.Page{Limit: 1},
 	)
 	require.NoError(b, err)

@@ -86,7 +86,8 @@ type Result struct {
 // Find returns the matches of a pattern. An error is one of the reader or of ctx.
 func Find(ctx context.Context, reader Reader, p Pattern, limits Limits) (Result, error) {
 	s := &search{
-		reader: reader, pattern: p, limits: limits, bound: make([]bool, p.Nodes), done: make([]bool, len(p.Edges)),
+		reader: reader, pattern: p, required: p.Required(), limits: limits, bound: make([]bool, p.Nodes),
+		done: make([]bool, len(p.Edges)),
 	}
 	if err := s.start(ctx); err != nil {
 		return Result{}, err

@@ -11,6 +11,7 @@ import (
 type search struct {
 	reader    Reader
 	pattern   Pattern
+	required  []bool // see Pattern.Required
 	limits    Limits
 	matches   []Match // partial matches
 	bound     []bool  // by node of the pattern: whether partial matches have it
@@ -23,7 +24,7 @@ type search struct {
 // start makes a partial match of each candidate of a node.
 func (s *search) start(ctx context.Context) error {
 	var nodes []int
-	for node, required := range s.pattern.Required() {
+	for node, required := range s.required {
 		if required {
 			nodes = append(nodes, node)
 		}
@@ -45,14 +46,13 @@ func (s *search) start(ctx context.Context) error {
 // next returns the edge of the pattern by which to extend the partial matches: one that removes matches before one
 // that adds nodes, and short trails before long ones.
 func (s *search) next() (edge int, found bool) {
-	required := s.pattern.Required()
 	best := 0
 	for i := range s.pattern.Edges {
 		e := &s.pattern.Edges[i]
 		from, to := s.bound[e.From], s.bound[e.To]
 		ready := from || to
 		if e.Absent {
-			ready = (from || !required[e.From]) && (to || !required[e.To])
+			ready = (from || !s.required[e.From]) && (to || !s.required[e.To])
 		}
 		if s.done[i] || !ready {
 			continue

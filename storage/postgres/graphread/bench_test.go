@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -56,7 +57,11 @@ func BenchmarkGraphLists(b *testing.B) {
 	}
 	minute := func(m int) *time.Time { return pgtest.Ptr(at(0).Add(time.Duration(m) * time.Minute)) }
 	props := func(name string, values ...string) graphread.Filter {
-		return graphread.Filter{Properties: map[string][]string{name: values}}
+		filter := graphread.Filter{Properties: map[string][]jsontext.Value{}}
+		for _, text := range values {
+			filter.Properties[name] = append(filter.Properties[name], graphread.TextValues(text)...)
+		}
+		return filter
 	}
 	type nodeFilter = graphread.NodeFilter
 	type edgeFilter = graphread.EdgeFilter

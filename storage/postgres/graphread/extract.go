@@ -109,8 +109,7 @@ func unseen(steps []step, seen map[uuid.UUID]bool) (ids []uuid.UUID) {
 			ids = append(ids, s.to)
 		}
 	}
-	sortIDs(ids)
-	return slices.Compact(ids)
+	return distinctIDs(ids)
 }
 
 func sortIDs(ids []uuid.UUID) {
@@ -166,8 +165,7 @@ func (s *Subgraph) readEdges(ctx context.Context, w *walk, maxBytes int) error {
 		ids = append(ids, found...)
 		missing = missing && over
 	}
-	sortIDs(ids)
-	ids = slices.Compact(ids)
+	ids = distinctIDs(ids)
 	if len(ids) > MaxSubgraphEdges {
 		ids, missing = ids[:MaxSubgraphEdges], true
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -21,9 +20,9 @@ type Filter struct {
 	CreatedBefore *time.Time  `json:"cb,omitzero"`
 	UpdatedAfter  *time.Time  `json:"ua,omitzero"`
 	UpdatedBefore *time.Time  `json:"ub,omitzero"`
-	// Properties has conditions on properties of the top level: the property with the name equals
-	// one of the texts, as a string, or as the number or boolean with this JSON encoding.
-	Properties map[string][]string `json:"p,omitempty"`
+	// Properties has conditions on properties of the top level: the property with the name is one of the values,
+	// strings, numbers or booleans in canonical JSON.
+	Properties map[string][]jsontext.Value `json:"p,omitempty"`
 	// Bounds has further conditions on properties of the top level.
 	Bounds PropertyBounds `json:"b,omitzero"`
 }
@@ -118,10 +117,8 @@ func (f *Filter) apply(w *postgres.Where) {
 	for _, name := range slices.Sorted(maps.Keys(f.Properties)) {
 		// One condition per value instead of @> ANY, because only these can use an index.
 		var alternatives []string
-		for _, text := range f.Properties[name] {
-			for _, value := range jsonValues(text) {
-				alternatives = append(alternatives, "properties @> "+w.Arg(string(propertyObject(name, value)))+"::jsonb")
-			}
+		for _, value := range f.Properties[name] {
+			alternatives = append(alternatives, "properties @> "+w.Arg(string(propertyObject(name, value)))+"::jsonb")
 		}
 		w.Conditions = append(w.Conditions, "("+strings.Join(alternatives, " OR ")+")")
 	}
@@ -156,34 +153,6 @@ func roundBound(at time.Time, upper bool) time.Time {
 		return truncated.Add(time.Microsecond)
 	}
 	return truncated
-}
-
-// jsonValues returns the JSON values that a text in a filter matches: the string, and the number
-// or boolean whose canonical encoding is the text.
-func jsonValues(text string) []jsontext.Value {
-	quoted, _ := jsontext.AppendQuote(nil, text) // the text is valid UTF-8
-	values := []jsontext.Value{quoted}
-	if text == "true" || text == "false" {
-		return append(values, jsontext.Value(text))
-	}
-	if number, _ := jsonNumber(text); number != nil && string(number) == text {
-		values = append(values, number)
-	}
-	return values
-}
-
-// jsonNumber reports whether a text is a number in JSON, and returns its canonical encoding, nil if it is beyond the
-// range of a 64-bit float.
-func jsonNumber(text string) (canonical jsontext.Value, isNumber bool) {
-	value := jsontext.Value(text)
-	if strings.Trim(text, "+-.0123456789eE") != "" || value.Kind() != '0' || !value.IsValid() {
-		return nil, false
-	}
-	parsed, err := graph.ParseProperties(jsontext.Value(`{"":` + text + `}`))
-	if err != nil {
-		return nil, true
-	}
-	return parsed[""], true
 }
 
 // propertyObject returns a JSON object with one member.

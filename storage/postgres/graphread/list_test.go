@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -150,11 +151,18 @@ func someGraphFilter(
 			*at = pgtest.Ptr(pgtest.Epoch.Add(time.Duration(r.IntN(10_000)) * time.Nanosecond))
 		}
 	}
+	properties := map[string][]string{}
 	if r.IntN(3) == 0 {
 		texts := []string{"5", "5.5", "true", "x", "-5", "", `a"b`, "5.50", "[5]", "null"}
-		f.Properties = map[string][]string{[]string{"k", "a.b", "none", "k')"}[r.IntN(4)]: {
+		properties[[]string{"k", "a.b", "none", "k')"}[r.IntN(4)]] = []string{
 			texts[r.IntN(len(texts))], texts[r.IntN(len(texts))],
-		}}
+		}
+	}
+	f.Properties = map[string][]jsontext.Value{}
+	for name, texts := range properties {
+		for _, text := range texts {
+			f.Properties[name] = append(f.Properties[name], graphread.TextValues(text)...)
+		}
 	}
 	return func(id uuid.UUID, life *graph.Lifecycle, p graph.Properties) bool {
 		if f.IDs != nil && !slices.Contains(f.IDs, id) {
@@ -167,7 +175,7 @@ func someGraphFilter(
 
 			return false
 		}
-		for name, texts := range f.Properties {
+		for name, texts := range properties {
 			value := string(p[name])
 			if value == "" || !slices.ContainsFunc(texts, func(text string) bool {
 				return value == fmt.Sprintf("%q", text) || value == text && value[0] != '[' && value != "null"

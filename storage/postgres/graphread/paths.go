@@ -146,11 +146,15 @@ func fetchByID[T any](
 	ctx context.Context, tx pgx.Tx, res resource[T], workspace uuid.UUID, ids []uuid.UUID,
 ) (map[uuid.UUID]T, error) {
 	list, err := fetch(ctx, tx, res, workspace, ids)
+	return indexByID(res, list), err
+}
+
+func indexByID[T any](res resource[T], list []T) map[uuid.UUID]T {
 	byID := make(map[uuid.UUID]T, len(list))
 	for i := range list {
 		byID[res.position(&list[i]).ID] = list[i]
 	}
-	return byID, err
+	return byID
 }
 
 func lookUp[T any](byID map[uuid.UUID]T, ids []uuid.UUID) []T {

@@ -3,11 +3,8 @@ package graphread
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
-	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
@@ -25,57 +22,29 @@ const (
 	fewCandidates = 100
 )
 
-// NodeConditions are conditions on a node of a pattern. It must meet all that are set.
-type NodeConditions struct {
-	NodeFilter
-	// Values has conditions on properties of the top level: the property with the name is one of the values.
-	Values map[string][]jsontext.Value
-	// Min and Max are inclusive bounds of properties: numbers, or strings, which are compared by code point.
-	Min, Max map[string]jsontext.Value
-}
-
-func (c *NodeConditions) isSet() bool {
-	return c.EntityTypes != nil || c.hasOtherConditions() || len(c.Values)+len(c.Min)+len(c.Max) > 0
-}
-
-func (c *NodeConditions) apply(w *postgres.Where) {
-	c.NodeFilter.apply(w)
-	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
-		var alternatives []string
-		for _, value := range c.Values[name] {
-			alternatives = append(alternatives, "properties @> "+w.Arg(string(propertyObject(name, value)))+"::jsonb")
-		}
-		w.Conditions = append(w.Conditions, "("+strings.Join(alternatives, " OR ")+")")
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Min)) {
-		addJSONBound(w, name, ">=", c.Min[name])
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Max)) {
-		addJSONBound(w, name, "<=", c.Max[name])
-	}
-}
-
 // cost returns an order in which to look for few candidates: by how many nodes usually meet the conditions, and by what
 // it costs to find them.
-func (c *NodeConditions) cost() int {
+func (f *NodeFilter) cost() int {
 	switch {
-	case c.IDs != nil:
+	case f.IDs != nil:
 		return 0
-	case len(c.Values) > 0:
+	case len(f.Properties) > 0:
 		return 1
-	case c.Name != "":
+	case f.Name != "":
 		return 2
-	case c.isSet():
+	case f.hasOtherConditions():
 		return 3
+	case f.EntityTypes != nil:
+		return 4
 	}
-	return 4
+	return 5
 }
 
 // patternReader reads what the search for the matches of a pattern needs.
 type patternReader struct {
 	tx        pgx.Tx
 	workspace uuid.UUID
-	nodes     []NodeConditions
+	nodes     []NodeFilter
 }
 
 // Start implements [pattern.Reader]. Nodes that are selected by their type alone are counted without reading them.
@@ -108,13 +77,13 @@ func (r *patternReader) Start(
 
 // total returns the number of nodes that meet the conditions, if they are only of types.
 func (r *patternReader) total(ctx context.Context, node int) (total int64, known bool, err error) {
-	c := &r.nodes[node]
-	if c.cost() < 3 || c.hasOtherConditions() || len(c.Min)+len(c.Max) > 0 {
+	f := &r.nodes[node]
+	if f.hasOtherConditions() {
 		return 0, false, nil
 	}
 	err = r.tx.QueryRow(ctx, `SELECT COALESCE(sum(standing), 0)::bigint FROM graph_totals
 		WHERE workspace_id = $1 AND kind = $2 AND ($3::text[] IS NULL OR label = ANY($3))`,
-		r.workspace, int16(graph.KindNode), c.EntityTypes).Scan(&total)
+		r.workspace, int16(graph.KindNode), f.EntityTypes).Scan(&total)
 	return total, true, err
 }
 
@@ -128,7 +97,8 @@ func (r *patternReader) candidates(ctx context.Context, node, limit int) ([]uuid
 
 // Select implements [pattern.Reader]. The nodes are looked up by key, so that no plan reads the whole table.
 func (r *patternReader) Select(ctx context.Context, node int, ids []uuid.UUID) ([]uuid.UUID, error) {
-	if !r.nodes[node].isSet() || len(ids) == 0 {
+	f := &r.nodes[node]
+	if (f.EntityTypes == nil && !f.hasOtherConditions()) || len(ids) == 0 {
 		return ids, nil // the ends of edges exist
 	}
 	w := &postgres.Where{}
@@ -136,7 +106,7 @@ func (r *patternReader) Select(ctx context.Context, node int, ids []uuid.UUID) (
 	w.Add("workspace_id = ?", r.workspace)
 	w.Add("nodes.id = found.id")
 	w.Add("NOT deleted")
-	r.nodes[node].apply(w)
+	f.apply(w)
 	return r.queryIDs(ctx, `SELECT found.id FROM unnest(`+list+`::uuid[]) AS found (id)
 		WHERE (SELECT true FROM nodes WHERE `+w.Text()+`)`, w)
 }

@@ -16,7 +16,7 @@ import (
 // PatternQuery selects the matches of a pattern.
 type PatternQuery struct {
 	Pattern pattern.Pattern
-	Nodes   []NodeConditions // by node of the pattern
+	Nodes   []NodeFilter // by node of the pattern
 	// Return has the nodes of the pattern by which matches are grouped and counted; nil: matches are returned one by one.
 	Return []int
 	Limit  int // maximum number of matches or groups that are returned
@@ -26,13 +26,20 @@ type PatternQuery struct {
 
 // PatternMatches are the matches of a pattern.
 type PatternMatches struct {
-	Matches []pattern.Match // nil if matches are grouped
-	Groups  []pattern.Group
-	Total   int          // number of matches or groups that were found
-	Nodes   []graph.Node // of the matches or groups, each once, sorted by id
-	Edges   []graph.Edge // of the matches, each once, sorted by id
+	Returned []int // the nodes of the pattern that matches have, in order
+	Matches  []PatternMatch
+	Total    int          // number of matches that were found
+	Nodes    []graph.Node // of the matches, each once, sorted by id
+	Edges    []graph.Edge // of the matches, each once, sorted by id
 	// Truncated reports that matches may be missing, because a limit of the search or MaxBytes was reached.
 	Truncated bool
+}
+
+// PatternMatch is a match, or a group of matches.
+type PatternMatch struct {
+	Nodes  []uuid.UUID   // in the order of Returned
+	Trails [][]uuid.UUID // see pattern.Match; nil for a group
+	Count  int           // number of matches of a group; 0 for a match
 }
 
 // Match finds the matches of a pattern.
@@ -44,14 +51,7 @@ func (db *Store) Match(ctx context.Context, workspace uuid.UUID, q PatternQuery)
 			return err
 		}
 		found.Truncated = result.Truncated
-		if q.Return == nil {
-			found.Total = len(result.Matches)
-			found.Matches = result.Matches[:min(q.Limit, found.Total)]
-		} else {
-			found.Groups = pattern.GroupBy(result.Matches, q.Return)
-			found.Total = len(found.Groups)
-			found.Groups = found.Groups[:min(q.Limit, found.Total)]
-		}
+		found.add(result.Matches, &q)
 		return found.fetch(ctx, r, q.MaxBytes)
 	})
 	if err != nil {
@@ -60,50 +60,63 @@ func (db *Store) Match(ctx context.Context, workspace uuid.UUID, q PatternQuery)
 	return found, nil
 }
 
-// fetch reads the nodes and edges. If they are too large, it removes the last matches or groups.
+// add adds the first matches, or the largest groups of them.
+func (m *PatternMatches) add(matches []pattern.Match, q *PatternQuery) {
+	if q.Return != nil {
+		groups := pattern.GroupBy(matches, q.Return)
+		m.Returned, m.Total = q.Return, len(groups)
+		for _, g := range groups[:min(q.Limit, len(groups))] {
+			m.Matches = append(m.Matches, PatternMatch{Nodes: g.Nodes, Count: g.Count})
+		}
+		return
+	}
+	for node, required := range q.Pattern.Required() {
+		if required {
+			m.Returned = append(m.Returned, node)
+		}
+	}
+	m.Total = len(matches)
+	for _, match := range matches[:min(q.Limit, len(matches))] {
+		nodes := make([]uuid.UUID, len(m.Returned))
+		for i, node := range m.Returned {
+			nodes[i] = match.Nodes[node]
+		}
+		m.Matches = append(m.Matches, PatternMatch{Nodes: nodes, Trails: match.Trails})
+	}
+}
+
+// fetch reads the nodes and edges. If they are too large, it removes the last matches.
 func (m *PatternMatches) fetch(ctx context.Context, r *patternReader, maxBytes int) error {
-	var nodeIDs, edgeIDs []uuid.UUID
-	for i := range m.Groups {
-		nodeIDs = append(nodeIDs, m.Groups[i].Nodes...)
-	}
-	for i := range m.Matches {
-		nodeIDs = append(nodeIDs, m.Matches[i].Nodes...)
-		edgeIDs = append(edgeIDs, slices.Concat(m.Matches[i].Trails...)...)
-	}
-	nodesByID, err := fetchFirst(ctx, r, nodes, nodeIDs, maxBytes)
+	nodesByID, err := fetchFirst(ctx, r, nodes, m.nodeIDs(), maxBytes)
 	if err != nil {
 		return err
 	}
-	edgesByID, err := fetchFirst(ctx, r, edges, edgeIDs, maxBytes)
+	edgesByID, err := fetchFirst(ctx, r, edges, m.edgeIDs(), maxBytes)
 	if err != nil {
 		return err
 	}
-	m.cut(nodesByID, edgesByID)
+	complete := slices.IndexFunc(m.Matches, func(match PatternMatch) bool {
+		return !containsAll(nodesByID, match.Nodes) || !containsAll(edgesByID, slices.Concat(match.Trails...))
+	})
+	if complete >= 0 {
+		m.Truncated, m.Matches = true, m.Matches[:complete]
+	}
+	m.Nodes, m.Edges = lookUp(nodesByID, distinctIDs(m.nodeIDs())), lookUp(edgesByID, distinctIDs(m.edgeIDs()))
 	return nil
 }
 
-// cut removes the matches and groups from the first one whose nodes or edges were not read, and sets the nodes and
-// edges of the others.
-func (m *PatternMatches) cut(nodesByID map[uuid.UUID]graph.Node, edgesByID map[uuid.UUID]graph.Edge) {
-	var nodeIDs, edgeIDs []uuid.UUID
-	complete := func(nodes, edges []uuid.UUID) bool {
-		nodes = slices.DeleteFunc(slices.Clone(nodes), func(id uuid.UUID) bool { return id == uuid.Nil })
-		if !containsAll(nodesByID, nodes) || !containsAll(edgesByID, edges) {
-			return false
-		}
-		nodeIDs, edgeIDs = append(nodeIDs, nodes...), append(edgeIDs, edges...)
-		return true
+func (m *PatternMatches) nodeIDs() (ids []uuid.UUID) {
+	for i := range m.Matches {
+		ids = append(ids, m.Matches[i].Nodes...)
 	}
-	groups, matches := 0, 0
-	for groups < len(m.Groups) && complete(m.Groups[groups].Nodes, nil) {
-		groups++
+	return ids
+}
+
+func (m *PatternMatches) edgeIDs() (ids []uuid.UUID) {
+	for i := range m.Matches {
+		ids = append(ids, slices.Concat(m.Matches[i].Trails...)...)
 	}
-	for matches < len(m.Matches) && complete(m.Matches[matches].Nodes, slices.Concat(m.Matches[matches].Trails...)) {
-		matches++
-	}
-	m.Truncated = m.Truncated || groups < len(m.Groups) || matches < len(m.Matches)
-	m.Groups, m.Matches = m.Groups[:groups], m.Matches[:matches]
-	m.Nodes, m.Edges = lookUp(nodesByID, distinctIDs(nodeIDs)), lookUp(edgesByID, distinctIDs(edgeIDs))
+	return ids
 }
 
 func containsAll[T any](byID map[uuid.UUID]T, ids []uuid.UUID) bool {
@@ -118,11 +131,11 @@ func distinctIDs(ids []uuid.UUID) []uuid.UUID {
 	return slices.Compact(ids)
 }
 
-// fetchFirst reads the first of the resources until they are maxBytes large. Ids may be repeated, or be zero.
+// fetchFirst reads the first of the resources until they are maxBytes large. Ids may be repeated.
 func fetchFirst[T any](
 	ctx context.Context, r *patternReader, res resource[T], ids []uuid.UUID, maxBytes int,
 ) (map[uuid.UUID]T, error) {
-	seen := map[uuid.UUID]bool{uuid.Nil: true}
+	seen := map[uuid.UUID]bool{}
 	var wanted []uuid.UUID
 	for _, id := range ids {
 		if !seen[id] {
@@ -131,9 +144,5 @@ func fetchFirst[T any](
 		}
 	}
 	list, _, err := fetchPage(ctx, r.tx, res, r.workspace, wanted, maxBytes)
-	byID := make(map[uuid.UUID]T, len(list))
-	for i := range list {
-		byID[res.position(&list[i]).ID] = list[i]
-	}
-	return byID, err
+	return indexByID(res, list), err
 }

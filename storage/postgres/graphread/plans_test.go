@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -19,7 +20,7 @@ func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 	r, err := db.Recorder(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
-	property := graphread.Filter{Properties: map[string][]string{"serial": {"SN-7"}}}
+	property := graphread.Filter{Properties: map[string][]jsontext.Value{"serial": graphread.TextValues("SN-7")}}
 	node := func(filter graphread.NodeFilter, by ...string) func() error {
 		return func() error {
 			l, err := r.Nodes(t.Context(), pgtest.GraphWorkspace, filter, graphread.Page{Order: order(by...), Limit: 50})
@@ -53,7 +54,7 @@ func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 		"nodes_words/name":             node(graphread.NodeFilter{Name: "c4ca42"}),
 		"nodes_words/property":         node(graphread.NodeFilter{Filter: property}),
 		"edges_words": edge(graphread.EdgeFilter{Filter: graphread.Filter{
-			Properties: map[string][]string{"weight": {"7"}},
+			Properties: map[string][]jsontext.Value{"weight": graphread.TextValues("7")},
 		}}),
 		"edges_out":                         edge(graphread.EdgeFilter{SourceIDs: unknown}),
 		"edges_in":                          edge(graphread.EdgeFilter{TargetIDs: unknown, RelationTypes: []string{"feeds"}}),
@@ -114,15 +115,15 @@ func TestAFilterThatManyPassIsCountedWithoutBeingTriedFirst(t *testing.T) {
 	}{
 		"many": {
 			graphread.EdgeFilter{
-				Filter: graphread.Filter{Properties: map[string][]string{"kind": {"b"}}}, RelationTypes: []string{"feeds"},
+				Filter: graphread.Filter{Properties: map[string][]jsontext.Value{"kind": graphread.TextValues("b")}}, RelationTypes: []string{"feeds"},
 			},
 			2001, 0,
 		},
 		"a few": {
-			graphread.EdgeFilter{Filter: graphread.Filter{Properties: map[string][]string{"weight": {"7"}}}}, 20, 1,
+			graphread.EdgeFilter{Filter: graphread.Filter{Properties: map[string][]jsontext.Value{"weight": graphread.TextValues("7")}}}, 20, 1,
 		},
 		"none": {
-			graphread.EdgeFilter{Filter: graphread.Filter{Properties: map[string][]string{"kind": {"z"}}}}, 0, 1,
+			graphread.EdgeFilter{Filter: graphread.Filter{Properties: map[string][]jsontext.Value{"kind": graphread.TextValues("z")}}}, 0, 1,
 		},
 	} {
 		r.Statements = nil

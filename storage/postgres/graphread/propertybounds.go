@@ -14,10 +14,10 @@ import (
 // conditions of all properties. No index contains them, so all rows are read that pass the other
 // conditions of the filter.
 type PropertyBounds struct {
-	// Min and Max are inclusive bounds. A text that is a JSON number is a bound of numbers. Another
-	// text is a bound of strings, which are compared by code point. Other values do not pass.
-	Min map[string]string `json:"l,omitempty"`
-	Max map[string]string `json:"h,omitempty"`
+	// Min and Max are inclusive bounds, numbers or strings in JSON. Strings are compared by code point. Values of
+	// another type do not pass.
+	Min map[string]jsontext.Value `json:"l,omitempty"`
+	Max map[string]jsontext.Value `json:"h,omitempty"`
 	// Prefixes are beginnings of strings, of which one must match.
 	Prefixes map[string][]string `json:"p,omitempty"`
 }
@@ -41,24 +41,8 @@ func (b *PropertyBounds) apply(w *postgres.Where) {
 	}
 }
 
-// addBound adds the condition that a property is within a bound. A number beyond the range of a 64-bit float is beyond
-// all numbers that are stored.
-func addBound(w *postgres.Where, name, operator, bound string) {
-	value, isNumber := jsonNumber(bound)
-	switch {
-	case !isNumber:
-		value, _ = jsontext.AppendQuote(nil, bound) // the text is valid UTF-8
-	case value != nil:
-	case bound[0] == '-':
-		value = jsontext.Value("-1e309")
-	default:
-		value = jsontext.Value("1e309")
-	}
-	addJSONBound(w, name, operator, value)
-}
-
-// addJSONBound adds the condition that a property is within a bound, a number or a string, and of its type.
-func addJSONBound(w *postgres.Where, name, operator string, bound jsontext.Value) {
+// addBound adds the condition that a property is within a bound, and of its type.
+func addBound(w *postgres.Where, name, operator string, bound jsontext.Value) {
 	key := w.Arg(name) + "::text"
 	if bound.Kind() != '"' {
 		addTyped(w, "properties -> "+key+" "+operator+" "+w.Arg(string(bound))+"::jsonb", key, "number")
