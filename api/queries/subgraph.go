@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
-
-	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/graphjson"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
@@ -65,9 +63,7 @@ func (a *api) getSubgraph(w http.ResponseWriter, r *http.Request) error {
 
 // subgraphQuery parses the parameters of a request for a subgraph.
 func subgraphQuery(p *request.Params) (graphread.SubgraphQuery, error) {
-	seeds := p.UUIDs("nodeId")
-	slices.SortFunc(seeds, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
-	seeds = slices.Compact(seeds)
+	seeds := uuids.Distinct(p.UUIDs("nodeId"))
 	switch {
 	case seeds == nil:
 		p.Fail("nodeId", "is required")

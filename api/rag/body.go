@@ -96,7 +96,8 @@ type pageRange struct {
 // read validates the fields and returns their query.
 func (b *queryBody) read(c *request.Check, workspace uuid.UUID) retrieval.Query {
 	q := retrieval.Query{Workspace: workspace, Filter: retrieval.Filter{
-		EntityTypes: graphfilter.EntityTypes(c, "entityTypes", b.EntityTypes), Properties: graphfilter.Properties(c, "properties", b.Properties),
+		EntityTypes: graphfilter.EntityTypes(c, "entityTypes", b.EntityTypes),
+		Properties:  graphfilter.Properties(c, "properties", b.Properties),
 	}}
 	c.Required("query", b.Query != nil)
 	if b.Query != nil {
@@ -180,8 +181,9 @@ func (b *answerBody) read(c *request.Check, workspace uuid.UUID, canGenerate boo
 // read validates the fields and returns the query with them.
 func (b *graphBody) read(c *request.Check, query retrieval.Query) retrieval.HybridQuery {
 	q := retrieval.HybridQuery{
-		Query: query, Hops: defaultHops, RelationTypes: graphfilter.RelationTypes(c, "relationTypes", b.RelationTypes), Direction: retrieval.AnyDirection,
-		Starts: startNodes(c, b.NodeIDs), Weights: b.Weights.read(c),
+		Query: query, Hops: defaultHops, Direction: retrieval.AnyDirection,
+		RelationTypes: graphfilter.RelationTypes(c, "relationTypes", b.RelationTypes),
+		Starts:        startNodes(c, b.NodeIDs), Weights: b.Weights.read(c),
 	}
 	if b.Hops != nil {
 		request.Between(c, "hops", *b.Hops, 0, maxHops)

@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/document"
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
 	"github.com/livegraph/livegraph/internal/retrieval/links"
@@ -150,7 +151,7 @@ func (c *comparison) readLinks(ctx context.Context, ids []uuid.UUID) error {
 			targets = append(targets, m.Target)
 		}
 	}
-	slices.SortFunc(targets, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	slices.SortFunc(targets, uuids.Compare)
 	targets = slices.Compact(targets)
 	found, err := c.deps.Graph.ReadNodes(ctx, c.workspace, targets, retrieval.Filter{})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/document"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
@@ -141,7 +142,7 @@ func (e *Engine) addURLs(ctx context.Context, workspace uuid.UUID, lists ...[]So
 	}
 	nodes := map[uuid.UUID]graph.Node{}
 	if len(ids) > 0 {
-		slices.SortFunc(ids, compareIDs)
+		slices.SortFunc(ids, uuids.Compare)
 		var err error
 		if nodes, err = e.deps.Graph.ReadNodes(ctx, workspace, slices.Compact(ids), Filter{}); err != nil {
 			return err

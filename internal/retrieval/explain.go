@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 )
 
 // Kinds of reasons, in addition to the lanes.
@@ -48,7 +49,7 @@ func (r *ranking) explain(page []candidate) *explanation {
 		x.seedByID[s.id] = s
 	}
 	slices.SortFunc(heaviest, func(a, b seed) int {
-		return cmp.Or(cmp.Compare(b.weight(), a.weight()), compareIDs(a.id, b.id))
+		return cmp.Or(cmp.Compare(b.weight(), a.weight()), uuids.Compare(a.id, b.id))
 	})
 	for _, s := range heaviest[:min(len(heaviest), explainedSeeds)] {
 		from := r.subgraph.index[s.id]

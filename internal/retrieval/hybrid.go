@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 )
 
 // tieBreakWeight is the weight of the text and vector scores in the final score. It is so
@@ -149,7 +150,7 @@ func (e *Engine) showHybrid(ctx context.Context, r *ranking, page []candidate) (
 			}
 		}
 	}
-	edges, err := e.deps.Graph.ReadEdges(ctx, r.query.Workspace, slices.SortedFunc(maps.Keys(edgeIDs), compareIDs))
+	edges, err := e.deps.Graph.ReadEdges(ctx, r.query.Workspace, slices.SortedFunc(maps.Keys(edgeIDs), uuids.Compare))
 	if err != nil {
 		return nil, err
 	}

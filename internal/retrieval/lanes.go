@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
@@ -302,13 +303,13 @@ func (e *Engine) keepPassing(ctx context.Context, q *Query, f *findings) error {
 	}
 	passing, err := e.passing(ctx, q, ids)
 	f.nodes = slices.DeleteFunc(f.nodes, func(n finding) bool { _, ok := passing[n.id]; return !ok && !n.passes })
-	slices.SortStableFunc(f.nodes, func(a, b finding) int { return compareIDs(a.id, b.id) })
+	slices.SortStableFunc(f.nodes, func(a, b finding) int { return uuids.Compare(a.id, b.id) })
 	f.nodes = slices.CompactFunc(f.nodes, func(a, b finding) bool { return a.id == b.id }) // lanes precede extra nodes
 	return err
 }
 
 func (e *Engine) passing(ctx context.Context, q *Query, ids []uuid.UUID) (map[uuid.UUID]struct{}, error) {
-	slices.SortFunc(ids, compareIDs)
+	slices.SortFunc(ids, uuids.Compare)
 	list, err := e.deps.Graph.FilterNodes(ctx, q.Workspace, slices.Compact(ids), q.Filter)
 	set := make(map[uuid.UUID]struct{}, len(list))
 	for _, id := range list {

@@ -10,6 +10,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/document"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
@@ -80,7 +81,7 @@ func (m *memory) MatchingNodes(
 			ids = append(ids, id)
 		}
 	}
-	slices.SortFunc(ids, compareIDs)
+	slices.SortFunc(ids, uuids.Compare)
 	return ids[:min(len(ids), limit)], len(ids) > limit, nil
 }
 
@@ -159,7 +160,7 @@ func (m *memory) WalkEdges(_ context.Context, _ uuid.UUID, step Step) (w WalkRes
 			}
 		}
 	}
-	slices.SortFunc(w.Edges, func(a, b Link) int { return compareIDs(a.Edge, b.Edge) })
+	slices.SortFunc(w.Edges, func(a, b Link) int { return uuids.Compare(a.Edge, b.Edge) })
 	return w, nil
 }
 

@@ -1,7 +1,6 @@
 package retrieval
 
 import (
-	"bytes"
 	"math"
 	"slices"
 
@@ -162,5 +161,3 @@ func rank(transitions []transition, seeds []float64, rounds int) []float64 {
 	}
 	return ranks
 }
-
-func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }

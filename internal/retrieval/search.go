@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 )
 
 // maxCandidates is the maximum number of ranked candidates of a result.
@@ -79,7 +80,7 @@ func (e *Engine) page(ctx context.Context, q *Query, list []candidate) (page []c
 func (q *Query) rank(ranked []candidate) []candidate {
 	ranked = slices.DeleteFunc(ranked, func(c candidate) bool { return c.score <= 0 || c.score < q.MinScore })
 	slices.SortFunc(ranked, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), compareIDs(a.id, b.id))
+		return cmp.Or(cmp.Compare(b.score, a.score), uuids.Compare(a.id, b.id))
 	})
 	return ranked[:min(len(ranked), maxCandidates)]
 }
@@ -131,7 +132,7 @@ func (e *Engine) readHits(
 	for _, c := range page {
 		ids = append(ids, c.id)
 	}
-	slices.SortFunc(ids, compareIDs)
+	slices.SortFunc(ids, uuids.Compare)
 	nodes, err := e.deps.Graph.ReadNodes(ctx, q.Workspace, slices.Compact(ids), q.Filter)
 	if err != nil {
 		return nil, err

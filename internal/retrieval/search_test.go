@@ -15,6 +15,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
@@ -356,7 +357,7 @@ func TestScoresOrderAndStayWithinTheirBounds(t *testing.T) {
 			require.LessOrEqual(t, h.Score, 1.0)
 			if i > 0 {
 				before := r.Hits[i-1]
-				require.True(t, before.Score > h.Score || before.Score == h.Score && compareIDs(before.Node.ID, h.Node.ID) < 0)
+				require.True(t, before.Score > h.Score || before.Score == h.Score && uuids.Compare(before.Node.ID, h.Node.ID) < 0)
 			}
 		}
 	})

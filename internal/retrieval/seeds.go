@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 )
 
 const (
@@ -74,7 +76,7 @@ func (f *findings) seeds(q *HybridQuery) []seed {
 			list = append(list, *s)
 		}
 	}
-	slices.SortFunc(list, func(a, b seed) int { return compareIDs(a.id, b.id) })
+	slices.SortFunc(list, func(a, b seed) int { return uuids.Compare(a.id, b.id) })
 	return list
 }
 
@@ -97,7 +99,7 @@ func (f *findings) best(score func(*finding) float64) []*finding {
 		}
 	}
 	slices.SortFunc(list, func(a, b *finding) int {
-		return cmp.Or(cmp.Compare(score(b), score(a)), compareIDs(a.id, b.id))
+		return cmp.Or(cmp.Compare(score(b), score(a)), uuids.Compare(a.id, b.id))
 	})
 	return list[:min(len(list), laneSeeds+1)]
 }

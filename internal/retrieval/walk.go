@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 )
 
 // Bounds of a walk, so that its cost does not depend on the graph. ADR 22 has the reasons.
@@ -133,7 +134,7 @@ func (t *subgraph) frontier(seeds []seed, depth int) []uuid.UUID {
 		}
 	}
 	slices.SortFunc(at, func(a, b int) int {
-		return cmp.Or(cmp.Compare(ranks[b], ranks[a]), compareIDs(t.ids[a], t.ids[b]))
+		return cmp.Or(cmp.Compare(ranks[b], ranks[a]), uuids.Compare(t.ids[a], t.ids[b]))
 	})
 	ids := make([]uuid.UUID, 0, min(len(at), maxFrontier))
 	for _, n := range at[:cap(ids)] {
@@ -174,7 +175,9 @@ func (t *subgraph) paths(transitions []transition, ranks []float64) *pathTree {
 		}
 		score := ranks[from] * transitions[from].probabilityOf(to)
 		better := p.from[to] < 0 || cmp.Or(
-			cmp.Compare(scores[to], score), compareIDs(t.ids[from], t.ids[max(p.from[to], 0)]), compareIDs(edge, p.edge[to]),
+			cmp.Compare(scores[to], score),
+			uuids.Compare(t.ids[from], t.ids[max(p.from[to], 0)]),
+			uuids.Compare(edge, p.edge[to]),
 		) < 0
 		if better {
 			p.from[to], p.edge[to], scores[to] = from, edge, score

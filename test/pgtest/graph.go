@@ -21,7 +21,7 @@ func HubNode(b testing.TB, db *DB, ws uuid.UUID) uuid.UUID {
 	b.Helper()
 	l, err := db.Nodes(
 		b.Context(), ws,
-		graphread.NodeFilter{Filter: graphread.Filter{Properties: map[string][]jsontext.Value{"serial": graphread.TextValues("SN-1")}}},
+		graphread.NodeFilter{Filter: PropertyFilter("serial", "SN-1")},
 		graphread.Page{Limit: 1},
 	)
 	require.NoError(b, err)
@@ -112,4 +112,13 @@ func FillGraph(t testing.TB, db *DB, url string, nodes, edges int) {
 	defer func() { _ = conn.Close(t.Context()) }()
 	require.NoError(t, graphdata.Fill(t.Context(), conn, GraphWorkspace, nodes, edges))
 	t.Logf("%d nodes and %d edges in %s", nodes, edges, time.Since(start).Round(time.Second))
+}
+
+// PropertyFilter returns the filter of a property that a list with these texts has.
+func PropertyFilter(name string, texts ...string) graphread.Filter {
+	var values []jsontext.Value
+	for _, text := range texts {
+		values = append(values, graphread.TextValues(text)...)
+	}
+	return graphread.Filter{Properties: map[string][]jsontext.Value{name: values}}
 }

@@ -12,7 +12,6 @@
 package paths
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"math"
@@ -132,5 +131,3 @@ func (k key) compare(other key) int {
 
 // after returns the key of a path that begins with an edge and continues with a path of key k.
 func (k key) after(cost float64) key { return key{cost + k.cost, k.hops + 1} }
-
-func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 )
 
 // readGrowth is the factor between the limits of two reads.
@@ -132,7 +134,7 @@ func (s *search) restrict(f *frontier, distance *labels, maxHops int) {
 		return k
 	}
 	slices.SortFunc(f.nodes, func(a, b int32) int {
-		return cmp.Or(best(a).compare(best(b)), compareIDs(s.ids[a], s.ids[b]))
+		return cmp.Or(best(a).compare(best(b)), uuids.Compare(s.ids[a], s.ids[b]))
 	})
 	f.best = best(f.nodes[0])
 }
@@ -217,7 +219,7 @@ func (s *search) add(i int, nodes []int32, got Batch, v *survey) {
 	last := v.shortest() == v.maxLength
 	if len(s.ids)+len(got.Edges) > s.limits.Nodes { // the nodes that are cheap to reach are kept, always the same
 		slices.SortFunc(got.Edges, func(a, b Edge) int {
-			return cmp.Or(cmp.Compare(a.Cost, b.Cost), compareIDs(a.ID, b.ID))
+			return cmp.Or(cmp.Compare(a.Cost, b.Cost), uuids.Compare(a.ID, b.ID))
 		})
 	}
 	for _, e := range got.Edges {

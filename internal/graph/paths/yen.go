@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 )
 
 // enumerate returns the first paths in the subgraph. exhausted reports that the limit of work ended it.
@@ -191,7 +193,9 @@ func (e *enumerator) follow(c *candidate, distances *labels) (nodes, edges []int
 
 // first returns the first path to the target that begins with one of the arcs.
 func (e *enumerator) first(tight []arc, hops int, distances *labels) (nodes, edges []int32, ok bool) {
-	slices.SortFunc(tight, func(a, b arc) int { return compareIDs(e.search.edges[a.edge].id, e.search.edges[b.edge].id) })
+	slices.SortFunc(tight, func(a, b arc) int {
+		return uuids.Compare(e.search.edges[a.edge].id, e.search.edges[b.edge].id)
+	})
 	for _, way := range tight {
 		if nodes, edges, ok = e.descend(way.node, hops-1, distances); ok {
 			return append([]int32{way.node}, nodes...), append([]int32{way.edge}, edges...), true
@@ -245,7 +249,7 @@ func (c candidates) Less(i, j int) bool {
 	if a.solved != b.solved {
 		return b.solved
 	}
-	return slices.CompareFunc(a.ids, b.ids, compareIDs) < 0
+	return slices.CompareFunc(a.ids, b.ids, uuids.Compare) < 0
 }
 
 func (c *candidates) Pop() any {

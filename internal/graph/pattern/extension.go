@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 )
 
 // extension extends partial matches by one edge of the pattern, from the near end, which they have, to the far end.
@@ -39,7 +41,7 @@ func (x *extension) read(ctx context.Context) error {
 				next[step.To] = true
 			}
 		}
-		frontier = slices.SortedFunc(maps.Keys(next), compareIDs)
+		frontier = slices.SortedFunc(maps.Keys(next), uuids.Compare)
 		if length >= e.MinLength {
 			maps.Copy(ends, next)
 		}
@@ -47,7 +49,7 @@ func (x *extension) read(ctx context.Context) error {
 	if x.farBound {
 		return nil
 	}
-	selected, err := x.reader.Select(ctx, x.far, slices.SortedFunc(maps.Keys(ends), compareIDs))
+	selected, err := x.reader.Select(ctx, x.far, slices.SortedFunc(maps.Keys(ends), uuids.Compare))
 	x.selected = make(map[uuid.UUID]bool, len(selected))
 	for _, id := range selected {
 		x.selected[id] = true

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 )
 
 // Group is a set of matches that have the same nodes for some of the nodes of a pattern.
@@ -34,7 +36,7 @@ func GroupBy(matches []Match, nodes []int) []Group {
 		groups[at].Count++
 	}
 	slices.SortFunc(groups, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), slices.CompareFunc(a.Nodes, b.Nodes, compareIDs))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), slices.CompareFunc(a.Nodes, b.Nodes, uuids.Compare))
 	})
 	return groups
 }

@@ -9,11 +9,12 @@
 package pattern
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 )
 
 // Pattern is what matches have in common. Its edges connect all nodes that are not only at absent edges.
@@ -161,13 +162,11 @@ func (p *Pattern) isAtAbsentEdge(node int) bool {
 	return slices.ContainsFunc(p.Edges, func(e Edge) bool { return e.Absent && (e.From == node || e.To == node) })
 }
 
-func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
-
 func compareMatches(a, b Match) int {
-	if order := slices.CompareFunc(a.Nodes, b.Nodes, compareIDs); order != 0 {
+	if order := slices.CompareFunc(a.Nodes, b.Nodes, uuids.Compare); order != 0 {
 		return order
 	}
 	return slices.CompareFunc(a.Trails, b.Trails, func(a, b []uuid.UUID) int {
-		return slices.CompareFunc(a, b, compareIDs)
+		return slices.CompareFunc(a, b, uuids.Compare)
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 )
 
 // search is a search for the matches of a pattern.
@@ -107,6 +109,6 @@ func (s *search) distinct(node int) []uuid.UUID {
 	for i := range s.matches {
 		ids[i] = s.matches[i].Nodes[node]
 	}
-	slices.SortFunc(ids, compareIDs)
+	slices.SortFunc(ids, uuids.Compare)
 	return slices.Compact(ids)
 }

@@ -115,6 +115,14 @@ func listAnswer(r *response, offset int, cite func(item map[string]any) []citati
 	return a, nil
 }
 
+// skip sets the data of a response to a list without its first items, of a route that returns all items. It returns how
+// many were skipped.
+func (r *response) skip(list []json.RawMessage, offset int) (skipped int, err error) {
+	skipped = min(offset, len(list))
+	r.Data, err = encode(list[skipped:])
+	return skipped, err
+}
+
 // objectAnswer returns the answer for the response of a route that returns one object, still without a result, and
 // the object.
 func objectAnswer(r *response, err error) (*answer, map[string]any, error) {

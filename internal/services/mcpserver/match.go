@@ -63,8 +63,7 @@ func (c *client) match(ctx context.Context, in matchInput) (any, error) {
 	if err := decode(r.Data, &found); err != nil {
 		return nil, err
 	}
-	offset = min(offset, len(found.Matches))
-	if r.Data, err = encode(found.Matches[offset:]); err != nil {
+	if offset, err = r.skip(found.Matches, offset); err != nil {
 		return nil, err
 	}
 	r.Meta.Total, r.Meta.Truncated = &found.Total, found.Truncated

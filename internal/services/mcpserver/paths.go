@@ -43,8 +43,8 @@ func (c *client) paths(ctx context.Context, in pathsInput) (any, error) {
 	if err := decode(r.Data, &list); err != nil {
 		return nil, err
 	}
-	offset := min(max(in.Offset, 0), len(list))
-	if r.Data, err = encode(list[offset:]); err != nil {
+	offset, err := r.skip(list, max(in.Offset, 0))
+	if err != nil {
 		return nil, err
 	}
 	return listAnswer(r, offset, citePath)

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -55,11 +56,7 @@ func (in *subgraphInput) values() url.Values {
 	if in.Depth != nil {
 		query.Set("depth", fmt.Sprint(*in.Depth))
 	}
-	limit := defaultSubgraph
-	if in.Limit != 0 {
-		limit = min(in.Limit, maxLimit)
-	}
-	setInt(query, "limit", limit)
+	setInt(query, "limit", clampLimit(cmp.Or(in.Limit, defaultSubgraph)))
 	setText(query, "direction", in.Direction)
 	addAll(query, "relationType", in.RelationTypes)
 	addAll(query, "entityType", in.EntityTypes)

@@ -239,7 +239,7 @@ func (w *graphFixture) requireListTotals(t require.TestingT, workspace uuid.UUID
 		require.Equal(t, want, total, "%s: %s", table, condition)
 	}
 	page := graphread.Page{Limit: 1}
-	property := graphread.Filter{Properties: map[string][]jsontext.Value{"a": graphread.TextValues("1")}}
+	property := pgtest.PropertyFilter("a", "1")
 	byName, err := w.db.Nodes(ctx, workspace, graphread.NodeFilter{Name: "x"}, page)
 	requireTotal(byName.Total, err, "nodes", `name LIKE '%x%'`)
 	byProperty, err := w.db.Nodes(

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -181,7 +182,7 @@ func dirtyInOrder[R interface{ dirty() bool }](rows map[uuid.UUID]R) []uuid.UUID
 			ids = append(ids, id)
 		}
 	}
-	sortIDs(ids)
+	uuids.Sort(ids)
 	return ids
 }
 

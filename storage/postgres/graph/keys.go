@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -129,7 +130,7 @@ func (s *State) withMemory(key graph.NodeKey, found []*graph.Node, limit int) []
 			found = append(found, n)
 		}
 	}
-	slices.SortFunc(found, func(a, b *graph.Node) int { return compareIDs(a.ID, b.ID) })
+	slices.SortFunc(found, func(a, b *graph.Node) int { return uuids.Compare(a.ID, b.ID) })
 	return found[:min(limit, len(found))]
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -107,7 +108,7 @@ func (db *Store) Published(ctx context.Context, upTo map[uuid.UUID]int64) error 
 	for id := range upTo {
 		workspaces = append(workspaces, id)
 	}
-	sortIDs(workspaces) // so that two processes lock rows in the same order
+	uuids.Sort(workspaces) // so that two processes lock rows in the same order
 	sequences := make([]int64, len(workspaces))
 	for i, id := range workspaces {
 		sequences[i] = upTo[id]

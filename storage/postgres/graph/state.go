@@ -1,7 +1,6 @@
 package graphstore
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 )
 
 // State is a workspace's graph and journal inside a Tx. It implements [graph.State].
@@ -180,13 +180,9 @@ func (s *State) matchingEdges(node uuid.UUID, match func(*graph.Edge) bool) []uu
 			ids = append(ids, id)
 		}
 	}
-	sortIDs(ids)
+	uuids.Sort(ids)
 	return ids
 }
-
-func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
-
-func sortIDs(ids []uuid.UUID) { slices.SortFunc(ids, compareIDs) }
 
 func isAt(e *graph.Edge, node uuid.UUID) bool { return e.SourceID == node || e.TargetID == node }
 

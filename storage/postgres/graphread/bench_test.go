@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -56,13 +55,7 @@ func BenchmarkGraphLists(b *testing.B) {
 		return &t
 	}
 	minute := func(m int) *time.Time { return pgtest.Ptr(at(0).Add(time.Duration(m) * time.Minute)) }
-	props := func(name string, values ...string) graphread.Filter {
-		filter := graphread.Filter{Properties: map[string][]jsontext.Value{}}
-		for _, text := range values {
-			filter.Properties[name] = append(filter.Properties[name], graphread.TextValues(text)...)
-		}
-		return filter
-	}
+	props := pgtest.PropertyFilter
 	type nodeFilter = graphread.NodeFilter
 	type edgeFilter = graphread.EdgeFilter
 	list := func(name string, node *nodeFilter, edge *edgeFilter, by []graphread.Order, offset int) {

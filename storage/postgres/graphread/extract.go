@@ -1,16 +1,15 @@
 package graphread
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -80,7 +79,7 @@ func (w *walk) runFrom(ctx context.Context, seeds []uuid.UUID, maxNodes int) (fo
 	}
 	frontier, seen := seeds, make(map[uuid.UUID]bool, len(seeds))
 	for depth := 0; ; depth++ {
-		sortIDs(frontier)
+		uuids.Sort(frontier)
 		for _, id := range frontier {
 			seen[id] = true
 			found = append(found, NeighborPosition{Depth: depth, ID: id})
@@ -109,11 +108,7 @@ func unseen(steps []step, seen map[uuid.UUID]bool) (ids []uuid.UUID) {
 			ids = append(ids, s.to)
 		}
 	}
-	return distinctIDs(ids)
-}
-
-func sortIDs(ids []uuid.UUID) {
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	return uuids.Distinct(ids)
 }
 
 // readNodes reads the nodes, of which it leaves out the last ones if all together are too large.
@@ -165,7 +160,7 @@ func (s *Subgraph) readEdges(ctx context.Context, w *walk, maxBytes int) error {
 		ids = append(ids, found...)
 		missing = missing && over
 	}
-	ids = distinctIDs(ids)
+	ids = uuids.Distinct(ids)
 	if len(ids) > MaxSubgraphEdges {
 		ids, missing = ids[:MaxSubgraphEdges], true
 	}

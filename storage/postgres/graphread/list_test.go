@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -158,11 +157,8 @@ func someGraphFilter(
 			texts[r.IntN(len(texts))], texts[r.IntN(len(texts))],
 		}
 	}
-	f.Properties = map[string][]jsontext.Value{}
-	for name, texts := range properties {
-		for _, text := range texts {
-			f.Properties[name] = append(f.Properties[name], graphread.TextValues(text)...)
-		}
+	for name, texts := range properties { // at most one
+		f.Properties = pgtest.PropertyFilter(name, texts...).Properties
 	}
 	return func(id uuid.UUID, life *graph.Lifecycle, p graph.Properties) bool {
 		if f.IDs != nil && !slices.Contains(f.IDs, id) {

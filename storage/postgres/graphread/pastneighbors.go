@@ -1,7 +1,6 @@
 package graphread
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 )
 
 // neighborsAsOf is Neighbors as of a moment. Nodes that were purged since are left out, and their edges are not
@@ -123,7 +123,7 @@ func (w *pastWalk) liveEdges(
 	if err := w.readCascades(ctx, w.history, ends); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	slices.SortFunc(ids, uuids.Compare)
 	var live []*graph.Edge
 	for _, id := range ids {
 		if e := w.history.state(id); !e.Deleted {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/pattern"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -101,7 +102,7 @@ func (m *PatternMatches) fetch(ctx context.Context, r *patternReader, maxBytes i
 	if complete >= 0 {
 		m.Truncated, m.Matches = true, m.Matches[:complete]
 	}
-	m.Nodes, m.Edges = lookUp(nodesByID, distinctIDs(m.nodeIDs())), lookUp(edgesByID, distinctIDs(m.edgeIDs()))
+	m.Nodes, m.Edges = lookUp(nodesByID, uuids.Distinct(m.nodeIDs())), lookUp(edgesByID, uuids.Distinct(m.edgeIDs()))
 	return nil
 }
 
@@ -124,11 +125,6 @@ func containsAll[T any](byID map[uuid.UUID]T, ids []uuid.UUID) bool {
 		_, found := byID[id]
 		return !found
 	})
-}
-
-func distinctIDs(ids []uuid.UUID) []uuid.UUID {
-	sortIDs(ids)
-	return slices.Compact(ids)
 }
 
 // fetchFirst reads the first of the resources until they are maxBytes large. Ids may be repeated.

@@ -20,7 +20,7 @@ func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 	r, err := db.Recorder(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
-	property := graphread.Filter{Properties: map[string][]jsontext.Value{"serial": graphread.TextValues("SN-7")}}
+	property := pgtest.PropertyFilter("serial", "SN-7")
 	node := func(filter graphread.NodeFilter, by ...string) func() error {
 		return func() error {
 			l, err := r.Nodes(t.Context(), pgtest.GraphWorkspace, filter, graphread.Page{Order: order(by...), Limit: 50})
@@ -115,15 +115,15 @@ func TestAFilterThatManyPassIsCountedWithoutBeingTriedFirst(t *testing.T) {
 	}{
 		"many": {
 			graphread.EdgeFilter{
-				Filter: graphread.Filter{Properties: map[string][]jsontext.Value{"kind": graphread.TextValues("b")}}, RelationTypes: []string{"feeds"},
+				Filter: pgtest.PropertyFilter("kind", "b"), RelationTypes: []string{"feeds"},
 			},
 			2001, 0,
 		},
 		"a few": {
-			graphread.EdgeFilter{Filter: graphread.Filter{Properties: map[string][]jsontext.Value{"weight": graphread.TextValues("7")}}}, 20, 1,
+			graphread.EdgeFilter{Filter: pgtest.PropertyFilter("weight", "7")}, 20, 1,
 		},
 		"none": {
-			graphread.EdgeFilter{Filter: graphread.Filter{Properties: map[string][]jsontext.Value{"kind": graphread.TextValues("z")}}}, 0, 1,
+			graphread.EdgeFilter{Filter: pgtest.PropertyFilter("kind", "z")}, 0, 1,
 		},
 	} {
 		r.Statements = nil

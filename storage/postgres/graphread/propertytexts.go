@@ -36,8 +36,8 @@ func jsonNumber(text string) (canonical jsontext.Value, isNumber bool) {
 	return parsed[""], true
 }
 
-// TextBound returns the bound that a text is: a number if the text is one in JSON, otherwise the string. A number beyond
-// the range of a 64-bit float is beyond all numbers that are stored.
+// TextBound returns the bound that a text is: a number if the text is one in JSON, otherwise the string. A number
+// beyond the range of a 64-bit float is beyond all numbers that are stored.
 func TextBound(text string) jsontext.Value {
 	value, isNumber := jsonNumber(text)
 	switch {

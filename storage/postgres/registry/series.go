@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -150,7 +150,7 @@ func (r *registration) selectNew(ctx context.Context, tx pgx.Tx, remaining int64
 			live[r.idents[i].Source] = false
 		}
 	}
-	sources := slices.SortedFunc(maps.Keys(live), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	sources := slices.SortedFunc(maps.Keys(live), uuids.Compare)
 	// The lock prevents the deletion of the sources until the series are committed. A
 	// transaction that waited for a deletion sees it.
 	rows, err := tx.Query(ctx, `

@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 
@@ -40,7 +38,7 @@ type patternMatches struct {
 
 // Run prints a row for each match, with the names of its nodes.
 func (c *GraphMatchCmd) Run(ctx context.Context, out *output.Writer) error {
-	text, err := c.read()
+	text, err := readInput(c.File, maxPatternFile+1)
 	if err != nil {
 		return err
 	}
@@ -59,18 +57,6 @@ func (c *GraphMatchCmd) Run(ctx context.Context, out *output.Writer) error {
 		}
 		return found.Data.print(out)
 	})
-}
-
-func (c *GraphMatchCmd) read() ([]byte, error) {
-	if c.File == "-" {
-		return io.ReadAll(io.LimitReader(os.Stdin, maxPatternFile+1))
-	}
-	file, err := os.Open(c.File)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	return io.ReadAll(io.LimitReader(file, maxPatternFile+1))
 }
 
 func (m *patternMatches) print(out *output.Writer) error {
@@ -102,10 +88,7 @@ func (m *patternMatches) print(out *output.Writer) error {
 			return err
 		}
 	}
-	note := ""
-	if m.Truncated {
-		note = "; there may be more"
-	}
-	_, err := fmt.Fprintf(out, "%d of %s%s\n", len(m.Matches), plural.CountOf(m.Total, "match", "matches"), note)
+	total := plural.CountOf(m.Total, "match", "matches")
+	_, err := fmt.Fprintf(out, "%d of %s%s\n", len(m.Matches), total, moreNote(m.Truncated))
 	return err
 }

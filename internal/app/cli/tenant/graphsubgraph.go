@@ -71,10 +71,16 @@ func (s *subgraph) print(out *output.Writer) error {
 	if err := output.Table(out, edges); err != nil {
 		return err
 	}
-	note := ""
-	if s.Truncated {
-		note = "; there may be more"
-	}
-	_, err := fmt.Fprintf(out, "%s, %s%s\n", plural.Count(len(s.Nodes), "node"), plural.Count(len(s.Edges), "edge"), note)
+	_, err := fmt.Fprintf(
+		out, "%s, %s%s\n", plural.Count(len(s.Nodes), "node"), plural.Count(len(s.Edges), "edge"), moreNote(s.Truncated),
+	)
 	return err
+}
+
+// moreNote returns the end of a summary of results that a limit of a search may have cut.
+func moreNote(truncated bool) string {
+	if truncated {
+		return "; there may be more"
+	}
+	return ""
 }

@@ -3,10 +3,8 @@ package tenant
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -101,7 +99,7 @@ type RulesPutCmd struct {
 
 // Run stores the file.
 func (c *RulesPutCmd) Run(ctx context.Context, out *output.Writer) error {
-	content, err := c.read()
+	content, err := readInput(c.File, rulefile.MaxBytes+1)
 	if err != nil {
 		return err
 	}
@@ -128,23 +126,6 @@ func (c *RulesPutCmd) Run(ctx context.Context, out *output.Writer) error {
 		_, err = fmt.Fprintf(out, "%s: %s; `livegraph rules alerts` lists the alerts\n", name, what)
 		return err
 	})
-}
-
-func (c *RulesPutCmd) read() ([]byte, error) {
-	var from io.Reader = os.Stdin
-	if c.File != "-" {
-		file, err := os.Open(c.File)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = file.Close() }()
-		from = file
-	}
-	content, err := io.ReadAll(io.LimitReader(from, rulefile.MaxBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", c.File, err)
-	}
-	return content, nil
 }
 
 // RulesDeleteCmd deletes a file.
