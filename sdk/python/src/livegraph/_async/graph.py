@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from .. import _frames
 from .. import commands as build
-from .._request import COMMAND_HEADERS, Id, Request, encode, idempotency, part, query, selection
+from .._request import COMMAND_HEADERS, JSON, Id, Request, encode, idempotency, part, query, selection
 from .._response import Page
 from ..filters import EdgeFilter, Ids, Moment, NeighborFilter, NodeFilter, PathFilter, SubgraphFilter
 from ..types import (
@@ -195,7 +195,9 @@ class AsyncNodes:
 
     async def match(self, pattern: Pattern) -> PatternMatches:
         """Returns the matches of a pattern: the parts of the graph that have its shape."""
-        return await self._transport.data(Request[PatternMatches]("POST", "/api/queries/patterns", body=encode(pattern), headers=JSON))
+        return await self._transport.data(
+            Request[PatternMatches]("POST", "/api/queries/patterns", body=encode(pattern), headers=JSON)
+        )
 
 
 def _neighbors_path(node_id: Id) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from .. import _frames
 from .. import commands as build
-from .._request import COMMAND_HEADERS, Id, Request, encode, idempotency, part, query, selection
+from .._request import COMMAND_HEADERS, JSON, Id, Request, encode, idempotency, part, query, selection
 from .._response import Page
 from ..filters import EdgeFilter, Ids, Moment, NeighborFilter, NodeFilter, PathFilter, SubgraphFilter
 from ..types import (
