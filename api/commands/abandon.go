@@ -29,6 +29,11 @@ type outcomeWriter interface {
 	AbandonCommand(
 		ctx context.Context, ref graphstore.CommandRef, actor uuid.UUID, log graphstore.CommandLogEnd, outcome []byte,
 	) ([]byte, error)
+	failureStore
+}
+
+// failureStore deletes outcomes of internal errors.
+type failureStore interface {
 	// ForgetFailure deletes the outcome of a command that failed internally, so that it can
 	// be decided again.
 	ForgetFailure(ctx context.Context, ref graphstore.CommandRef, outcome []byte) (bool, error)

@@ -160,9 +160,6 @@ func (a *api) accept(
 	return decided.Send(w, r)
 }
 
-// holdMargin is how long a request may hold its key in addition to its wait for the outcome.
-const holdMargin = 15 * time.Second
-
 // claim claims the request's Idempotency-Key. previous is the response to an earlier request
 // with the key, if its command was decided or refused; claim is nil if the request has no key.
 func (a *api) claim(
@@ -171,7 +168,7 @@ func (a *api) claim(
 	workspace := request.PrincipalOf(r.Context()).Workspace
 	operation := idempotency.Operation{
 		Route: r.URL.Path, Content: [][]byte{body}, NewID: func() uuid.UUID { return a.ids.issue(workspace) },
-		HoldTimeout: waitTimeout + holdMargin,
+		HoldTimeout: waitTimeout + HoldMargin,
 	}
 	for {
 		claim, err = a.Keys.Begin(r, operation)
@@ -179,7 +176,7 @@ func (a *api) claim(
 			return claim, nil, err
 		}
 		ref := graphstore.CommandRef{Workspace: workspace, ID: claim.ID()}
-		outcome, err := a.outcomeForRetry(r.Context(), ref, claim.Held())
+		outcome, err := outcomeForRetry(r.Context(), a.Outcomes, a.OutcomeWriter, ref, claim.Held())
 		if err != nil {
 			claim.Release(r.Context())
 			return nil, nil, err
@@ -208,9 +205,11 @@ func (a *api) claim(
 // none. If the command failed internally and the key is held, its outcome is deleted and the
 // command is decided once more, under the same id: its record is a dead letter, and whichever
 // comes second, the retry or a redrive of the dead letter, must find the outcome of the other.
-func (a *api) outcomeForRetry(ctx context.Context, ref graphstore.CommandRef, held bool) (*eventsv1.Outcome, error) {
+func outcomeForRetry(
+	ctx context.Context, store outcomeStore, failures failureStore, ref graphstore.CommandRef, held bool,
+) (*eventsv1.Outcome, error) {
 	for {
-		outcomes, err := a.Outcomes.CommandOutcomes(ctx, []graphstore.CommandRef{ref})
+		outcomes, err := store.CommandOutcomes(ctx, []graphstore.CommandRef{ref})
 		encoded := outcomes[ref]
 		if err != nil || encoded == nil {
 			return nil, err
@@ -218,7 +217,7 @@ func (a *api) outcomeForRetry(ctx context.Context, ref graphstore.CommandRef, he
 		if !held || !graphrecord.FailedInternally(encoded) {
 			return decodeOutcome(ref.ID, encoded)
 		}
-		if forgotten, err := a.OutcomeWriter.ForgetFailure(ctx, ref, encoded); err != nil || forgotten {
+		if forgotten, err := failures.ForgetFailure(ctx, ref, encoded); err != nil || forgotten {
 			return nil, err
 		}
 	}

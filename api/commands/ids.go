@@ -27,6 +27,14 @@ func (s *issuer) issue(workspace uuid.UUID) uuid.UUID {
 	return id
 }
 
+// nth returns the id with an index of those that follow from an id. The first is the id itself.
+func (s *issuer) nth(workspace, first uuid.UUID, index int) uuid.UUID {
+	id := first
+	id[signatureOffset-1] += byte(index)
+	copy(id[signatureOffset:], s.sign(workspace, id))
+	return id
+}
+
 // issued reports whether, and when, an id was issued.
 func (s *issuer) issued(workspace, id uuid.UUID) (at time.Time, ok bool) {
 	if !hmac.Equal(id[signatureOffset:], s.sign(workspace, id)) {

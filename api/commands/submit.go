@@ -22,15 +22,16 @@ type batchLog interface {
 // Submitter submits atomic batches on behalf of the caller of another route, and waits for their
 // outcomes.
 type Submitter struct {
-	log    batchLog
-	waiter *Waiter
-	ids    issuer
+	log      batchLog
+	waiter   *Waiter
+	failures failureStore
+	ids      issuer
 }
 
 // NewSubmitter creates a Submitter. The waiter must be running while it is used. idKey is the key of
 // Deps.IDKey.
-func NewSubmitter(log batchLog, waiter *Waiter, idKey [32]byte) *Submitter {
-	return &Submitter{log: log, waiter: waiter, ids: issuer{key: idKey}}
+func NewSubmitter(log batchLog, waiter *Waiter, failures failureStore, idKey [32]byte) *Submitter {
+	return &Submitter{log: log, waiter: waiter, failures: failures, ids: issuer{key: idKey}}
 }
 
 // CheckCapacity returns an Unavailable error if no further wait may begin.
@@ -48,6 +49,18 @@ type Decided struct {
 func (s *Submitter) Submit(
 	ctx context.Context, batches [][]graph.Action, waitTimeout time.Duration,
 ) ([]Decided, error) {
+	workspace := request.PrincipalOf(ctx).Workspace
+	ids := make([]uuid.UUID, len(batches))
+	for i := range ids {
+		ids[i] = s.ids.issue(workspace)
+	}
+	return s.submit(ctx, ids, batches, waitTimeout)
+}
+
+// submit is Submit with the ids of the batches.
+func (s *Submitter) submit(
+	ctx context.Context, ids []uuid.UUID, batches [][]graph.Action, waitTimeout time.Duration,
+) ([]Decided, error) {
 	workspace, origin := request.PrincipalOf(ctx).Workspace, originOf(ctx)
 	decided := make([]Decided, len(batches))
 	waits := make([]*wait, 0, len(batches))
@@ -58,7 +71,7 @@ func (s *Submitter) Submit(
 	}()
 	records := make([]kafka.Record, len(batches))
 	for i, actions := range batches {
-		id := s.ids.issue(workspace)
+		id := ids[i]
 		encoded, err := graphrecord.EncodeRequest(&graphrecord.Request{
 			Workspace: workspace, Mode: graphrecord.Atomic, ID: id, Actions: actions, Origin: origin,
 		})

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/commands"
+	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/graph"
@@ -38,6 +39,8 @@ type graphStore interface {
 type submitter interface {
 	CheckCapacity() error
 	Submit(ctx context.Context, batches [][]graph.Action, waitTimeout time.Duration) ([]commands.Decided, error)
+	NewID(workspace uuid.UUID) uuid.UUID
+	Attempts(ctx context.Context, claim *idempotency.Claim) *commands.Attempts
 }
 
 // fileReader reads the text of files.
@@ -49,6 +52,8 @@ type fileReader interface {
 type Deps struct {
 	Graph    graphStore
 	Commands submitter
+	// Keys stores the idempotency keys of deletions.
+	Keys *idempotency.Manager
 	// Files reads the files of documents.
 	Files fileReader
 	// Bodies bounds the total bytes of the bodies of concurrent requests.

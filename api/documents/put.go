@@ -25,7 +25,7 @@ const (
 	submitted      = 250
 	submittedBytes = 1 << 20
 	// maxAttempts is how often a change is planned again because the document changed meanwhile.
-	maxAttempts = 5
+	maxAttempts = commands.MaxAttempts
 	// freeIDWindow is how many generations of ids are looked up at first. Each further look-up has
 	// eight times as many.
 	freeIDWindow = 4

@@ -11,7 +11,6 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/api/commands"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/graph"
@@ -102,7 +101,11 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
 	defer cancel()
-	state, err := a.find(ctx, r)
+	name, err := nameOf(r)
+	if err != nil {
+		return err
+	}
+	state, err := a.find(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -128,15 +131,22 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// find reads the document that the path names by its id or its external id.
-func (a *api) find(ctx context.Context, r *http.Request) (state document.State, err error) {
-	workspace := request.PrincipalOf(ctx).Workspace
+// nameOf returns the id or the external id in the path.
+func nameOf(r *http.Request) (string, error) {
 	name := chi.URLParam(r, "id")
-	if r.URL.RawPath != "" { // the parameter is a part of it
-		if name, err = url.PathUnescape(name); err != nil {
-			return state, errNotFound()
-		}
+	if r.URL.RawPath == "" {
+		return name, nil
 	}
+	name, err := url.PathUnescape(name) // the parameter is a part of the raw path
+	if err != nil {
+		return "", errNotFound()
+	}
+	return name, nil
+}
+
+// find reads a document by its id or its external id.
+func (a *api) find(ctx context.Context, name string) (state document.State, err error) {
+	workspace := request.PrincipalOf(ctx).Workspace
 	if id, ok := request.ParseUUID(name); ok {
 		n, err := a.Graph.Node(ctx, workspace, id)
 		switch {
@@ -168,49 +178,4 @@ func isExternalID(text string) bool {
 	var c request.Check
 	c.Text("id", text, 1, document.MaxExternalID)
 	return c.Err() == nil && utf8.ValidString(text)
-}
-
-type deleteAnswer struct {
-	ID         uuid.UUID        `json:"id"`
-	ExternalID string           `json:"externalId"`
-	Status     document.Outcome `json:"status"`
-	CommandID  uuid.UUID        `json:"commandId"`
-}
-
-// delete deletes a document with its passages and their edges, as one command that can be undone.
-func (a *api) delete(w http.ResponseWriter, r *http.Request) error {
-	if err := request.NoInput(r); err != nil {
-		return err
-	}
-	waitTimeout, err := commands.ReadWaitTimeout(w, r)
-	if err != nil {
-		return err
-	}
-	deadline := time.Now().Add(waitTimeout)
-	for range maxAttempts {
-		state, err := a.find(r.Context(), r)
-		if err != nil {
-			return err
-		}
-		change := document.Delete(state)
-		if len(change.Actions) > graph.MaxBatch {
-			return fault.New(fault.Conflict, "Too many nodes are marked as passages of the document; delete some of them first").
-				With("reason", "too_many_passages")
-		}
-		decided, err := a.Commands.Submit(r.Context(), [][]graph.Action{change.Actions}, time.Until(deadline))
-		if err != nil {
-			return err
-		}
-		if err := decided[0].Err; err != nil && !isConflict(err) {
-			return err
-		} else if err == nil {
-			reply.Data(w, r, http.StatusOK, deleteAnswer{
-				ID: change.ID, ExternalID: document.MarkOf(state.Document).ExternalID, Status: change.Outcome,
-				CommandID: decided[0].CommandID,
-			})
-			return nil
-		}
-	}
-	return fault.New(fault.Unavailable, "The document is being changed by others; send the request again").
-		After(time.Second)
 }

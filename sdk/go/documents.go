@@ -38,11 +38,10 @@ func (d *Documents) All(ctx context.Context) iter.Seq2[Document, error] {
 	return pages[Document](ctx, d.t, listDocuments.request())
 }
 
-// Delete deletes a document with its passages. [Commands.Undo] with the id of the command restores them. The request
-// is not repeated if the server may have executed it, because the repetition would return 404.
-func (d *Documents) Delete(ctx context.Context, id string) (*DeletedDocument, error) {
+// Delete deletes a document with its passages. [Commands.Undo] with the id of the command restores them.
+func (d *Documents) Delete(ctx context.Context, id string, options ...CallOption) (*DeletedDocument, error) {
 	r := deleteDocument.request(id)
-	r.Once = true
+	r.set("Idempotency-Key", newCallOptions(options).idempotencyKey)
 	r.set("Prefer", commandWait)
 	return fetch[*DeletedDocument](ctx, d.t, r)
 }

@@ -121,7 +121,6 @@ func TestTheEndOfTheContextEndsTheWait(t *testing.T) {
 
 func TestRequestsThatMustNotBeRepeated(t *testing.T) {
 	deletions := map[string]func(*livegraph.Client) error{
-		"document": func(c *livegraph.Client) error { _, err := c.Documents.Delete(t.Context(), "a/b"); return err },
 		"points": func(c *livegraph.Client) error {
 			_, err := c.Points.Delete(t.Context(), "s", livegraph.PointRange{})
 			return err
@@ -176,7 +175,7 @@ func TestARequestThatWasNotSentIsRepeated(t *testing.T) {
 	}
 	client, err := livegraph.New("http://"+address, testKey, livegraph.WithRetry(retry))
 	noError(t, err)
-	_, err = client.Documents.Delete(t.Context(), "a")
+	_, err = client.Points.Delete(t.Context(), "s", livegraph.PointRange{})
 	var transport *livegraph.TransportError
 	check(t, errors.As(err, &transport) && !transport.Sent && !livegraph.OutcomeUnknown(err), "%v", err)
 	equal(t, 3, waits)
@@ -250,6 +249,27 @@ func TestACommandHasTheSameKeyInEachAttempt(t *testing.T) {
 	check(t, keys[0] != "" && keys[0] == keys[1] && keys[1] == keys[2] && keys[3] == "mine", "%q", keys)
 	equal(t, `{"type":"CREATE_NODE","payload":{"name":"pump","entityType":"object"}}`, s.all()[0].body)
 	check(t, strings.Contains(s.all()[3].body, "<b>"), "the text is not changed: %s", s.all()[3].body)
+}
+
+func TestADeletionOfADocumentHasTheSameKeyInEachAttempt(t *testing.T) {
+	s := serve(t, func(n int, w http.ResponseWriter, _ *received) {
+		if n == 1 {
+			breakOff(w)
+			return
+		}
+		succeed(w, "{}")
+	})
+	_, err := s.client(t).Documents.Delete(t.Context(), "a/b")
+	noError(t, err)
+	_, err = s.client(t).Documents.Delete(t.Context(), "a/b", livegraph.WithIdempotencyKey("mine"))
+	noError(t, err)
+	equal(t, 3, len(s.all()))
+	keys := make([]string, 3)
+	for i, r := range s.all() {
+		keys[i] = r.header.Get("Idempotency-Key")
+		equal(t, "wait=30", r.header.Get("Prefer"))
+	}
+	check(t, keys[0] != "" && keys[0] == keys[1] && keys[2] == "mine", "%q", keys)
 }
 
 func TestOnlyPointsWithoutATimestampNeedAKey(t *testing.T) {

@@ -64,8 +64,8 @@ func (c *Commands) Group(t testing.TB, s *Server) []route.Route {
 		c.RunConsumer(t, s)
 	}
 	return append(commands.Routes(deps), documents.Routes(documents.Deps{
-		Graph: s.DB, Commands: commands.NewSubmitter(c.Log, waiter, installation.CheckpointKey), Bodies: deps.Bodies,
-		Files: fileReader(t), QueryTimeout: 30 * time.Second,
+		Graph: s.DB, Commands: commands.NewSubmitter(c.Log, waiter, s.DB, installation.CheckpointKey), Keys: deps.Keys,
+		Bodies: deps.Bodies, Files: fileReader(t), QueryTimeout: 30 * time.Second,
 	})...)
 }
 

@@ -42,8 +42,9 @@ func NewGraphAPI(o *Options, s *stores.Stores, keys *idempotency.Manager, bodies
 			IDKey: s.Installation.CheckpointKey, Bodies: bodies, Metrics: o.Metrics,
 		}),
 		documents.Routes(documents.Deps{
-			Graph: s.Postgres, Commands: commands.NewSubmitter(s.Kafka, g.Waiter, s.Installation.CheckpointKey),
-			Files: files.NewReader(filesOptions()), Bodies: bodies, QueryTimeout: o.Config.API.QueryTimeout,
+			Graph: s.Postgres, Keys: keys,
+			Commands: commands.NewSubmitter(s.Kafka, g.Waiter, s.Postgres, s.Installation.CheckpointKey),
+			Files:    files.NewReader(filesOptions()), Bodies: bodies, QueryTimeout: o.Config.API.QueryTimeout,
 		}))
 	return g
 }

@@ -2,8 +2,9 @@
 
 import type { OffsetPage, RequestOptions } from './filters.js'
 import { LivegraphError, ResponseError, TransportError } from './errors.js'
-import { base64, command, encode, json, part, query } from './request.js'
+import { base64, command, encode, idempotency, json, part, query } from './request.js'
 import { eventError, type Page } from './response.js'
+import type { IdempotentOptions } from './sources.js'
 import { Parser, type StreamEvent } from './sse.js'
 import type { OpenResponse, Transport } from './transport.js'
 import { sleep } from './wait.js'
@@ -71,20 +72,12 @@ export class Documents {
     return this.#transport.pages<Document>({ method: 'GET', path, query: query({ limit: 100 }) }, options)
   }
 
-  /**
-   * Deletes a document with its passages. `commands.undo` with the `commandId` restores them.
-   *
-   * The request is not repeated if the server may have executed it, because the repetition would return 404.
-   */
-  delete(id: string, options: RequestOptions = {}): Promise<DeletedDocument> {
+  /** Deletes a document with its passages. `commands.undo` with the `commandId` restores them. */
+  delete(id: string, { idempotencyKey, signal }: IdempotentOptions = {}): Promise<DeletedDocument> {
+    const headers = { Prefer: command.Prefer, ...idempotency(idempotencyKey) }
     return this.#transport.data<DeletedDocument>(
-      {
-        method: 'DELETE',
-        path: `${path}/${part(id)}`,
-        headers: { Prefer: command.Prefer },
-        repeatable: false,
-      },
-      options,
+      { method: 'DELETE', path: `${path}/${part(id)}`, headers },
+      { signal },
     )
   }
 }

@@ -714,7 +714,8 @@ export interface paths {
         /**
          * Delete a document
          * @description Scopes `write:nodes` and `write:edges` (both). Deletes the document, its passages and their edges, as one
-         *     command. `UNDO` with its `commandId` restores all of them.
+         *     command. `UNDO` with its `commandId` restores all of them. To retry a deletion safely, send an
+         *     `Idempotency-Key`. The id and the external id of a document count as different requests.
          */
         delete: operations["deleteDocument"];
         options?: never;
@@ -6174,6 +6175,15 @@ export interface operations {
                 /** @description The workspace. */
                 "x-workspace-id": components["parameters"]["Workspace"];
                 /**
+                 * @description 1 to 255 visible ASCII characters. The key is reserved for your actor on this route for 24 hours. A request with
+                 *     the same key and the same body returns the stored response of the first request, with
+                 *     `Idempotent-Replayed: true`. Another body returns 422. While the first request is running, the response is 409
+                 *     with `Retry-After`. Responses with 400, 401, 403, 429 and 5xx are not stored: the retry continues where the
+                 *     first attempt ended, and nothing is done twice. After a 500, a command is decided again, with the same
+                 *     `commandId`.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description `wait=N`: wait up to N seconds for the result. A value over 30 is reduced to 30. Other preferences are ignored.
                  * @example wait=30
                  */
@@ -6197,6 +6207,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["Reset"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["Replayed"];
                     "Preference-Applied": components["headers"]["PreferenceApplied"];
                     [name: string]: unknown;
                 };
@@ -6210,6 +6221,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             502: components["responses"]["BadGateway"];

@@ -40,12 +40,21 @@ BROKEN = httpx.ReadError("broken")
     failure(429, "RATE_LIMITED"), failure(500), failure(502), failure(503), failure(504), REFUSED, BROKEN,
     httpx.RemoteProtocolError("no answer"), httpx.ReadTimeout("too slow"), httpx.Response(503, text="proxy"),
 ])  # fmt: skip
-@pytest.mark.parametrize("call", [read, command])
+@pytest.mark.parametrize("call", [read, command, lambda api: api.documents.delete("d")])
 def test_transient_errors_are_retried(problem: httpx.Response | Exception, call: Call) -> None:
     server = Server(problem, problem, answer({"node": 1}))
     assert call(client(server)) == {"node": 1}
     assert len(server.requests) == 3
     assert len({request.headers.get("Idempotency-Key") for request in server.requests}) == 1
+
+
+def test_a_deletion_of_a_document_has_a_key() -> None:
+    server = Server(BROKEN, answer({}), answer({}))
+    api = client(server)
+    api.documents.delete("a/b")
+    api.documents.delete("a/b", idempotency_key="mine")
+    keys = [request.headers["Idempotency-Key"] for request in server.requests]
+    assert keys[0] == keys[1] != keys[2] == "mine"
 
 
 async def test_the_async_client_retries_as_well() -> None:
@@ -71,7 +80,7 @@ def test_permanent_errors_are_raised_at_once(status: int, code: str, kind: type[
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("call", [deletion, patch, lambda api: api.documents.delete("d")])
+@pytest.mark.parametrize("call", [deletion, patch])
 def test_what_must_not_be_repeated_is_only_retried_if_it_was_not_executed(call: Call) -> None:
     for problem in (failure(500), failure(503), failure(504), BROKEN, httpx.ReadTimeout("too slow")):
         server = Server(problem)

@@ -60,7 +60,7 @@ describe('transient errors', () => {
     'a response of a proxy': { status: 503, body: 'proxy' },
   } as const
   test.each(Object.entries(problems))('%s is retried', async (_, problem) => {
-    for (const call of [read, execute]) {
+    for (const call of [read, execute, deleteDocument]) {
       const server = await replies(problem, problem, answer({ node: 1 }))
       expect(await call(server.client())).toEqual({ node: 1 })
       expect(server.requests).toHaveLength(3)
@@ -96,6 +96,16 @@ describe('transient errors', () => {
   })
 })
 
+test('a deletion of a document has a key', async () => {
+  const server = await replies(cut, answer({}), answer({}))
+  const client = server.client()
+  await client.documents.delete('a/b')
+  await client.documents.delete('a/b', { idempotencyKey: 'mine' })
+  const keys = server.requests.map(({ headers }) => headers['idempotency-key'])
+  expect(keys[0]).toMatch(/^[-0-9a-f]{36}$/)
+  expect(keys).toEqual([keys[0], keys[0], 'mine'])
+})
+
 describe('permanent errors', () => {
   test.each([
     [400, 'VALIDATION_ERROR', ValidationError],
@@ -118,7 +128,7 @@ describe('permanent errors', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  test.each([deletePoints, deleteDocument, patch])(
+  test.each([deletePoints, patch])(
     'what must not be repeated is only retried if it was refused %#',
     async (call) => {
       for (const problem of [failure(500), failure(503), failure(504), cut] as const) {

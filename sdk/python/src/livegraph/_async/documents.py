@@ -4,7 +4,7 @@ from asyncio import sleep
 from collections.abc import AsyncIterator, Sequence
 from typing import Unpack
 
-from .._request import COMMAND_HEADERS, JSON, Id, Request, encode, fields, part, query
+from .._request import COMMAND_HEADERS, JSON, Id, Request, encode, fields, idempotency, part, query
 from .._response import AnswerPart, Page, parse_answer_part
 from .._sse import Parser
 from ..errors import LivegraphError, TransportError
@@ -54,15 +54,17 @@ class AsyncDocuments:
         """Iterates over all documents, oldest first, page by page, without their texts."""
         return self._transport.pages(Request[Document]("GET", DOCUMENTS, query=query(limit=100)))
 
-    async def delete(self, id: Id) -> DeleteDocumentAnswerData:
+    async def delete(self, id: Id, *, idempotency_key: str | None = None) -> DeleteDocumentAnswerData:
         """Deletes a document with its passages. ``commands.undo`` with the ``commandId`` restores them.
 
-        The request is not repeated if the server may have executed it, because the repetition would return 404.
+        Args:
+            id: The id of the document's node, or the external id.
+            idempotency_key: Without it, a new one.
         """
-        request = Request[DeleteDocumentAnswerData](
-            "DELETE", f"{DOCUMENTS}/{part(id)}", headers={"Prefer": COMMAND_HEADERS["Prefer"]}, repeatable=False
+        headers = {"Prefer": COMMAND_HEADERS["Prefer"]} | idempotency(idempotency_key)
+        return await self._transport.data(
+            Request[DeleteDocumentAnswerData]("DELETE", f"{DOCUMENTS}/{part(id)}", headers=headers)
         )
-        return await self._transport.data(request)
 
 
 class AsyncSearch:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from time import sleep
 from typing import Unpack
 
-from .._request import COMMAND_HEADERS, JSON, Id, Request, encode, fields, part, query
+from .._request import COMMAND_HEADERS, JSON, Id, Request, encode, fields, idempotency, part, query
 from .._response import AnswerPart, Page, parse_answer_part
 from .._sse import Parser
 from ..errors import LivegraphError, TransportError
@@ -57,15 +57,17 @@ class Documents:
         """Iterates over all documents, oldest first, page by page, without their texts."""
         return self._transport.pages(Request[Document]("GET", DOCUMENTS, query=query(limit=100)))
 
-    def delete(self, id: Id) -> DeleteDocumentAnswerData:
+    def delete(self, id: Id, *, idempotency_key: str | None = None) -> DeleteDocumentAnswerData:
         """Deletes a document with its passages. ``commands.undo`` with the ``commandId`` restores them.
 
-        The request is not repeated if the server may have executed it, because the repetition would return 404.
+        Args:
+            id: The id of the document's node, or the external id.
+            idempotency_key: Without it, a new one.
         """
-        request = Request[DeleteDocumentAnswerData](
-            "DELETE", f"{DOCUMENTS}/{part(id)}", headers={"Prefer": COMMAND_HEADERS["Prefer"]}, repeatable=False
+        headers = {"Prefer": COMMAND_HEADERS["Prefer"]} | idempotency(idempotency_key)
+        return self._transport.data(
+            Request[DeleteDocumentAnswerData]("DELETE", f"{DOCUMENTS}/{part(id)}", headers=headers)
         )
-        return self._transport.data(request)
 
 
 class Search:
