@@ -256,7 +256,8 @@ test('edits a file with the keyboard only', async ({ page, tenant }) => {
   expect(await stored(tenant)).toBe(changed)
 })
 
-test('reports a concurrent change and does not overwrite it', async ({ page, tenant }) => {
+test('reports a concurrent change and does not overwrite it', async ({ page, tenant, watch }) => {
+  watch.allow(/status of (409|404) .*\/rules\/pumps/)
   const form = await edit(page, tenant)
   const area = textOf(form)
   const mine = STORED.replace('> 8', '> 9')
@@ -274,7 +275,7 @@ test('reports a concurrent change and does not overwrite it', async ({ page, ten
   expect(await stored(tenant)).toBe(theirs)
 
   // Their text replaces mine.
-  await form.getByRole('button', { name: 'Discard my changes' }).click()
+  await form.getByRole('button', { name: 'Load the stored version' }).click()
   await expect(area).toHaveValue(theirs)
   await expect(form).not.toContainText('Somebody else')
 
@@ -285,6 +286,19 @@ test('reports a concurrent change and does not overwrite it', async ({ page, ten
   await form.getByRole('button', { name: 'Overwrite their changes' }).click()
   expect(await stored(tenant)).toBe(STORED)
   await expect(area).toHaveValue(mine)
+
+  // A change that is stored while the request is on its way is not overwritten either.
+  const later = STORED.replace('interval: 1m', 'interval: 3m')
+  await page.route('**/admin/api/rules/pumps', async (route) => {
+    if (route.request().method() === 'PUT') await put(tenant, later)
+    await route.continue()
+  })
+  await form.getByRole('button', { name: 'Save' }).click()
+  await expect(form.getByRole('insertion')).toContainText('interval: 3m')
+  await expect(area).toHaveValue(mine)
+  expect(await stored(tenant)).toBe(later)
+  await page.unroute('**/admin/api/rules/pumps')
+  await form.getByRole('button', { name: 'Overwrite their changes' }).click()
   await form.getByRole('button', { name: 'Save' }).click()
   await expect(page.getByText('File saved')).toBeVisible()
   expect(await stored(tenant)).toBe(mine)
@@ -335,7 +349,7 @@ async function addAlertmanager(page: Page, of: Tenant): Promise<Locator> {
 }
 
 test('edits the Alertmanagers and shows which address is refused', async ({ page, tenant, watch }) => {
-  watch.allow(/status of 422 .*\/alertmanagers/)
+  watch.allow(/status of (409|422) .*\/alertmanagers/)
   const form = await addAlertmanager(page, tenant)
   const address = (n: number) => form.getByLabel(`Address ${n}`, { exact: true })
   await expect(address(1)).toBeFocused()
@@ -367,7 +381,9 @@ test('edits the Alertmanagers and shows which address is refused', async ({ page
   await expect(form).toContainText('Somebody else changed the list')
   await expect(form.getByRole('listitem')).toHaveText([theirs])
   expect(await urls(tenant)).toEqual([theirs])
-  await form.getByRole('button', { name: 'Discard my changes' }).click()
+  await expect(address(1)).toHaveValue('https://mine.example.com')
+  await picture(page, 'rules-alertmanagers-conflict')
+  await form.getByRole('button', { name: 'Load the stored version' }).click()
   await expect(address(1)).toHaveValue(theirs)
 
   await form.getByRole('button', { name: 'Remove address 1' }).click()
@@ -392,7 +408,7 @@ for (const [name, use, tag] of [
   test.describe(name, tag, () => {
     test.use({ ...use, contextOptions: { reducedMotion: 'reduce' } })
     test('has no accessibility violations and fits the window', async ({ page, tenant, watch }) => {
-      watch.allow(/status of 422/)
+      watch.allow(/status of (409|422)/)
       await openRules(page, tenant)
       await look(page, `rules-none-${name}`)
       await page.getByRole('button', { name: 'New file' }).click()

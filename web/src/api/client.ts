@@ -206,6 +206,21 @@ async function request<T>(method: string, path: string, options?: Options): Prom
   return answer.data
 }
 
+/** A resource with the entity tag of its state, which a change sends as If-Match. */
+export interface Tagged<T> {
+  data: T
+  etag: string
+}
+
+async function requestTagged<T>(path: string, options?: Options): Promise<Tagged<T>> {
+  const response = await send('GET', path, options)
+  const etag = response.headers.get('ETag')
+  // Without the tag, a change could overwrite that of somebody else.
+  if (!etag) throw new ApiError(response.status, { message: 'The response has no entity tag' })
+  const answer = (await json(response)) as { data: T }
+  return { data: answer.data, etag }
+}
+
 async function json(response: Response): Promise<unknown> {
   try {
     return await response.json()
@@ -221,6 +236,8 @@ async function json(response: Response): Promise<unknown> {
 /** The client. Paths are below /admin/api: `/live-data/sources` is `/api/live-data/sources` of the public API. */
 export const api = {
   get: <T>(path: string, options?: Options) => request<T>('GET', path, options),
+  /** Returns a resource with its entity tag. */
+  getTagged: <T>(path: string, options?: Options) => requestTagged<T>(path, options),
   post: <T>(path: string, options?: Options) => request<T>('POST', path, options),
   /**
    * Sends a POST with an Idempotency-Key, so that repetitions have no further effect. Only for routes that accept the

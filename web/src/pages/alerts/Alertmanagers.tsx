@@ -24,7 +24,7 @@ import {
 } from '@/ui'
 
 import { keyOf } from './data'
-import { MAX_ALERTMANAGERS, readAlertmanagers, saveAlertmanagers } from './writes'
+import { MAX_ALERTMANAGERS, readAlertmanagers, saveAlertmanagers, type StoredAlertmanagers } from './writes'
 
 const COLUMNS: readonly Column<string>[] = [
   { id: 'url', head: 'Address', primary: true, cell: (url) => <Name text={url} max={200} /> },
@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<string>[] = [
 /** The Alertmanagers of a workspace. */
 export function Alertmanagers() {
   const { id } = useWorkspace()
-  const [editing, setEditing] = useState<readonly string[] | null>(null)
+  const [editing, setEditing] = useState<StoredAlertmanagers | null>(null)
   const list = useQuery({
     queryKey: [...keyOf(id), 'alertmanagers'],
     queryFn: ({ signal }) => readAlertmanagers(id, signal),
@@ -41,7 +41,8 @@ export function Alertmanagers() {
   if (list.error && !list.data) {
     return <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
   }
-  const urls = list.data
+  const stored = list.data
+  const urls = stored?.urls
   return (
     <div className="stack">
       <Panel
@@ -49,9 +50,9 @@ export function Alertmanagers() {
         title={urls ? urls.length > 0 && plural(urls.length, 'Alertmanager') : 'Alertmanagers'}
         note={`at most ${MAX_ALERTMANAGERS}`}
         actions={
-          urls &&
-          urls.length > 0 && (
-            <Button icon={<Pencil size={14} />} onClick={() => setEditing(urls)}>
+          stored &&
+          stored.urls.length > 0 && (
+            <Button icon={<Pencil size={14} />} onClick={() => setEditing(stored)}>
               Edit
             </Button>
           )
@@ -68,7 +69,11 @@ export function Alertmanagers() {
               icon={<BellRing size={20} />}
               title="No Alertmanagers yet"
               actions={
-                <Button variant="primary" icon={<Plus size={16} />} onClick={() => setEditing([])}>
+                <Button
+                  variant="primary"
+                  icon={<Plus size={16} />}
+                  onClick={() => stored && setEditing(stored)}
+                >
                   Add an Alertmanager
                 </Button>
               }
@@ -78,22 +83,22 @@ export function Alertmanagers() {
           }
         />
       </Panel>
-      {editing && <AlertmanagersForm workspace={id} urls={editing} onClose={() => setEditing(null)} />}
+      {editing && <AlertmanagersForm workspace={id} stored={editing} onClose={() => setEditing(null)} />}
     </div>
   )
 }
 
 interface FormProps {
   workspace: string
-  urls: readonly string[]
+  stored: StoredAlertmanagers
   onClose: () => void
 }
 
-function AlertmanagersForm({ workspace, urls, onClose }: FormProps) {
+function AlertmanagersForm({ workspace, stored, onClose }: FormProps) {
   const queries = useQueryClient()
   const toast = useToast()
-  const [rows, setRows] = useState<readonly string[]>(urls.length > 0 ? urls : [''])
-  const [base, setBase] = useState(urls)
+  const [rows, setRows] = useState<readonly string[]>(stored.urls.length > 0 ? stored.urls : [''])
+  const [base, setBase] = useState(stored)
   // The indexes of the rows that are sent: empty ones are not.
   const filled = rows.flatMap((row, i) => (row.trim() ? [i] : []))
   const save = useMutation({
@@ -139,10 +144,10 @@ function AlertmanagersForm({ workspace, urls, onClose }: FormProps) {
           <Notice tone="warn" title="Somebody else changed the list">
             <p>
               Your changes are not saved yet.{' '}
-              {theirs.length > 0 ? 'The list is now:' : 'The list is now empty.'}
+              {theirs.urls.length > 0 ? 'The list is now:' : 'The list is now empty.'}
             </p>
             <ul className="alerts-theirs">
-              {theirs.map((url) => (
+              {theirs.urls.map((url) => (
                 <li key={url}>{visible(url, 200)}</li>
               ))}
             </ul>
@@ -161,13 +166,14 @@ function AlertmanagersForm({ workspace, urls, onClose }: FormProps) {
                 size="s"
                 onClick={() => {
                   setBase(theirs)
-                  setRows(theirs)
+                  setRows(theirs.urls)
                   save.reset()
                 }}
               >
-                Discard my changes
+                Load the stored version
               </Button>
             </div>
+            <p className="muted">Your addresses stay below until you load the stored version.</p>
           </Notice>
         )}
         <AddressRows rows={rows} onChange={change} errorOf={rowError} />

@@ -2,15 +2,15 @@
 
 import { Button, Notice, visible } from '@/ui'
 
-import type { RuleFileText } from './data'
 import { changeOf, unixLines } from './ruleText'
+import type { StoredFile } from './writes'
 
 interface FileConflictProps {
-  base: RuleFileText
+  base: StoredFile
   /** The current file; null if it was deleted. */
-  theirs: RuleFileText | null
-  onOverwrite: (theirs: RuleFileText | null) => void
-  onDiscard: (theirs: RuleFileText | null) => void
+  theirs: StoredFile | null
+  onOverwrite: (theirs: StoredFile | null) => void
+  onDiscard: (theirs: StoredFile | null) => void
 }
 
 export function FileConflict({ base, theirs, onOverwrite, onDiscard }: FileConflictProps) {
@@ -23,10 +23,14 @@ export function FileConflict({ base, theirs, onOverwrite, onDiscard }: FileConfl
           {theirs ? 'Overwrite their changes' : 'Create it again'}
         </Button>
         <Button size="s" onClick={() => onDiscard(theirs)}>
-          Discard my changes
+          {theirs ? 'Load the stored version' : 'Discard my changes'}
         </Button>
       </div>
-      <p className="muted">Your text stays below. Review, then save.</p>
+      <p className="muted">
+        {theirs
+          ? 'Your text stays below until you load the stored version.'
+          : 'Your text stays below. Review, then save.'}
+      </p>
     </Notice>
   )
 }

@@ -5,16 +5,16 @@ import { useState } from 'react'
 
 import { Button, Confirm, Dialog, ErrorNotice, Field, Input, Notice, plural, useToast, visible } from '@/ui'
 
-import { filesKey, type RuleFileText, type RuleProblem } from './data'
+import { filesKey, type RuleProblem } from './data'
 import { FileConflict } from './FileConflict'
 import { EXAMPLE, moveProblems, nameError, problemsOf, sizeError, unixLines } from './ruleText'
 import { RuleTextField } from './RuleTextField'
-import { checkFile, saveFile } from './writes'
+import { checkFile, saveFile, type StoredFile } from './writes'
 
 interface RuleEditorProps {
   workspace: string
   /** The file to edit; null to create one. */
-  file: RuleFileText | null
+  file: StoredFile | null
   onClose: () => void
 }
 
@@ -93,16 +93,16 @@ export function RuleEditor({ workspace, file, onClose }: RuleEditorProps) {
 }
 
 interface Conflict {
-  base: RuleFileText
+  base: StoredFile
   /** Null: the file was deleted. */
-  theirs: RuleFileText | null
+  theirs: StoredFile | null
 }
 
 /** The name under which the text of a new file is checked before it has one. */
 const UNNAMED = 'unnamed'
 
 /** Returns the state of the form and its actions. */
-function useRuleForm(workspace: string, file: RuleFileText | null, onSaved: () => void) {
+function useRuleForm(workspace: string, file: StoredFile | null, onSaved: () => void) {
   const queries = useQueryClient()
   const toast = useToast()
   const [name, setName] = useState(file?.name ?? '')
@@ -179,12 +179,12 @@ function useRuleForm(workspace: string, file: RuleFileText | null, onSaved: () =
       else send(save)
     },
     /** Keeps the text. The next save replaces `theirs`. */
-    rebase: (theirs: RuleFileText | null) => {
+    rebase: (theirs: StoredFile | null) => {
       setBase(theirs)
       setConflict(null)
     },
     /** Replaces the text by that of `theirs`. */
-    replace: (theirs: RuleFileText) => {
+    replace: (theirs: StoredFile) => {
       setBase(theirs)
       setText(unixLines(theirs.content))
       setProblems([])

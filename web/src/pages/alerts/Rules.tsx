@@ -24,9 +24,9 @@ import {
   type Column,
 } from '@/ui'
 
-import { filesKey, keyOf, useList, type RuleFile, type RuleFileText } from './data'
+import { filesKey, keyOf, useList, type RuleFile } from './data'
 import { RuleEditor } from './RuleEditor'
-import { MAX_FILES, pathOf, readFile } from './writes'
+import { MAX_FILES, pathOf, readFile, type StoredFile } from './writes'
 
 const COLUMNS: readonly Column<RuleFile>[] = [
   { id: 'name', head: 'File', primary: true, cell: (f) => <Name text={f.name} strong /> },
@@ -55,7 +55,7 @@ export function Rules() {
   const { id } = useWorkspace()
   const [open, setOpen] = useState<string | null>(null)
   // The file that is edited; null: a new one. It is not part of the details, so that it stays when they close.
-  const [editing, setEditing] = useState<{ file: RuleFileText | null } | null>(null)
+  const [editing, setEditing] = useState<{ file: StoredFile | null } | null>(null)
   const create = () => setEditing({ file: null })
   useCommands([{ id: 'rules', name: 'New file of rules', group: 'Alerts', run: create }])
   const list = useList<RuleFile>(id, '/rules', { limit: MAX_FILES })
@@ -131,7 +131,7 @@ interface FileDetailsProps {
   workspace: string
   file: RuleFile
   onClose: () => void
-  onEdit: (file: RuleFileText) => void
+  onEdit: (file: StoredFile) => void
 }
 
 function FileDetails({ workspace, file, onClose, onEdit }: FileDetailsProps) {

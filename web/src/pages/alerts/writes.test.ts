@@ -1,78 +1,124 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
-import { readAlertmanagers, saveAlertmanagers, saveFile } from './writes'
+import { readAlertmanagers, readFile, saveAlertmanagers, saveFile } from './writes'
 
 let sent: string[] = []
 let bodies: unknown[] = []
+let tags: (string | null)[] = []
 let answers: Record<string, unknown> = {}
+
+const CONFLICT = { status: 409, error: { code: 'CONFLICT', details: { field: 'If-Match' } } }
+const GONE = { status: 404, error: { code: 'NOT_FOUND' } }
 
 beforeEach(() => {
   sent = []
   bodies = []
+  tags = []
   answers = {}
   vi.stubGlobal('fetch', (address: string, init: RequestInit) => {
     const request = `${init.method} ${address.replace(/^\/admin\/api/, '')}`
     sent.push(request)
     bodies.push(init.body)
-    return Promise.resolve(new Response(JSON.stringify({ data: answers[request] ?? null })))
+    tags.push(new Headers(init.headers).get('If-Match'))
+    const answer = answers[request]
+    const refused = [CONFLICT, GONE].find((refusal) => refusal === answer)
+    return Promise.resolve(
+      new Response(JSON.stringify(refused ? { error: refused.error } : { data: answer ?? null }), {
+        status: refused?.status ?? 200,
+        headers: { ETag: 'W/"stored"' },
+      }),
+    )
   })
 })
 afterEach(() => vi.unstubAllGlobals())
 
 const LIST = 'GET /rules?limit=100'
-const file = (version: number) => ({ name: 'machines', version })
+const GET_FILE = 'GET /rules/machines'
+const PUT_FILE = 'PUT /rules/machines'
+const base = { etag: 'W/"base"' }
 
 describe('a file', () => {
+  it('is read with its entity tag', async () => {
+    answers = { [GET_FILE]: { name: 'machines', content: 'x' } }
+    expect(await readFile('w', 'machines')).toEqual({ name: 'machines', content: 'x', etag: 'W/"stored"' })
+  })
+
+  it('is not read without an entity tag', async () => {
+    vi.stubGlobal('fetch', () => Promise.resolve(new Response('{"data":{}}')))
+    await expect(readFile('w', 'machines')).rejects.toThrow('no entity tag')
+  })
+
   it('is created if there is none of the name', async () => {
     answers = { [LIST]: [{ name: 'others', version: 1 }] }
     expect(await saveFile('w', 'machines', 'groups: []', null)).toEqual({ saved: true })
-    expect(sent).toEqual([LIST, 'PUT /rules/machines'])
+    expect(sent).toEqual([LIST, PUT_FILE])
     expect(bodies[1]).toBe('groups: []')
+    expect(tags[1]).toBeNull()
   })
 
-  it('is replaced if its version is that of the edited one', async () => {
-    answers = { [LIST]: [file(7)] }
-    expect(await saveFile('w', 'machines', 'x', { version: 7 })).toEqual({ saved: true })
-    expect(sent).toEqual([LIST, 'PUT /rules/machines'])
+  it('is not created if there is one of the name', async () => {
+    answers = { [LIST]: [{ name: 'machines', version: 1 }], [GET_FILE]: { content: 'theirs' } }
+    expect(await saveFile('w', 'machines', 'x', null)).toMatchObject({
+      saved: false,
+      theirs: { content: 'theirs' },
+    })
+    expect(sent).toEqual([LIST, GET_FILE])
+  })
+
+  it('is replaced if its state is that of the edited one', async () => {
+    expect(await saveFile('w', 'machines', 'x', base)).toEqual({ saved: true })
+    expect(sent).toEqual([PUT_FILE])
+    expect(tags).toEqual(['W/"base"'])
   })
 
   it.each([
-    ['was created', [file(7)], null],
-    ['was changed', [file(8)], { version: 7 }],
-  ])('is not written if it %s meanwhile', async (_, list, base) => {
-    const theirs = { ...file(8), content: 'theirs' }
-    answers = { [LIST]: list, 'GET /rules/machines': theirs }
+    ['was changed', { content: 'theirs' }, { content: 'theirs', etag: 'W/"stored"' }],
+    ['was deleted', GONE, null],
+  ])('is not written if it %s meanwhile', async (_, answer, theirs) => {
+    answers = { [PUT_FILE]: CONFLICT, [GET_FILE]: answer }
     expect(await saveFile('w', 'machines', 'x', base)).toEqual({ saved: false, theirs })
-    expect(sent).toEqual([LIST, 'GET /rules/machines'])
+    expect(sent).toEqual([PUT_FILE, GET_FILE])
   })
 
-  it('is not written if it was deleted meanwhile', async () => {
-    answers = { [LIST]: [] }
-    expect(await saveFile('w', 'machines', 'x', { version: 7 })).toEqual({ saved: false, theirs: null })
-    expect(sent).toEqual([LIST])
+  it('is saved if a request whose response was lost has written the text', async () => {
+    answers = { [PUT_FILE]: CONFLICT, [GET_FILE]: { content: 'x' } }
+    expect(await saveFile('w', 'machines', 'x', base)).toEqual({ saved: true })
+  })
+
+  it('is not saved after another conflict, such as of the number of files', async () => {
+    vi.stubGlobal('fetch', () =>
+      Promise.resolve(new Response('{"error":{"message":"Too many files"}}', { status: 409 })),
+    )
+    await expect(saveFile('w', 'machines', 'x', base)).rejects.toThrow('Too many files')
   })
 })
 
 describe('the list of Alertmanagers', () => {
   const GET = 'GET /alertmanagers'
+  const PUT = 'PUT /alertmanagers'
 
   it('is read', async () => {
     answers = { [GET]: { urls: ['https://a'] } }
-    expect(await readAlertmanagers('w')).toEqual(['https://a'])
+    expect(await readAlertmanagers('w')).toEqual({ urls: ['https://a'], etag: 'W/"stored"' })
   })
 
   it('is replaced if it is that of the edited one', async () => {
-    answers = { [GET]: { urls: ['https://a'] } }
-    expect(await saveAlertmanagers('w', ['https://b'], ['https://a'])).toEqual({ saved: true })
-    expect(bodies[1]).toBe('{"urls":["https://b"]}')
+    expect(await saveAlertmanagers('w', ['https://b'], base)).toEqual({ saved: true })
+    expect(bodies[0]).toBe('{"urls":["https://b"]}')
+    expect(tags).toEqual(['W/"base"'])
   })
 
   it('is not replaced if it was changed meanwhile', async () => {
-    answers = { [GET]: { urls: ['https://a', 'https://c'] } }
-    expect(await saveAlertmanagers('w', ['https://b'], ['https://a'])).toEqual({
+    answers = { [PUT]: CONFLICT, [GET]: { urls: ['https://a', 'https://c'] } }
+    expect(await saveAlertmanagers('w', ['https://b'], base)).toEqual({
       saved: false,
-      theirs: ['https://a', 'https://c'],
+      theirs: { urls: ['https://a', 'https://c'], etag: 'W/"stored"' },
     })
-    expect(sent).toEqual([GET])
+    expect(sent).toEqual([PUT, GET])
+  })
+
+  it('is saved if a request whose response was lost has written it', async () => {
+    answers = { [PUT]: CONFLICT, [GET]: { urls: ['https://b'] } }
+    expect(await saveAlertmanagers('w', ['https://b'], base)).toEqual({ saved: true })
   })
 })

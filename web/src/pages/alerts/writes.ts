@@ -1,7 +1,8 @@
-// Writes of files of rules and of Alertmanagers. The current state is read first: a change that somebody else made since
-// the dialog was opened is reported and not overwritten.
+// Writes of files of rules and of Alertmanagers. They send the entity tag of the state that they replace, so that the
+// server refuses them if somebody else changed it since the dialog was opened: their change is reported and not
+// overwritten.
 
-import { api } from '@/api'
+import { api, ApiError, type Options } from '@/api'
 
 import type { RuleFile, RuleFileText } from './data'
 
@@ -16,9 +17,24 @@ const FILES = '/rules'
 /** Returns the path of a file. */
 export const pathOf = (name: string) => `${FILES}/${encodeURIComponent(name)}`
 
+/** A file with its text, and the entity tag of this state. */
+export type StoredFile = RuleFileText & { etag: string }
+
 /** Returns a file with its text. */
-export const readFile = (workspace: string, name: string, signal?: AbortSignal) =>
-  api.get<RuleFileText>(pathOf(name), { workspace, signal })
+export async function readFile(workspace: string, name: string, signal?: AbortSignal): Promise<StoredFile> {
+  const { data, etag } = await api.getTagged<RuleFileText>(pathOf(name), { workspace, signal })
+  return { ...data, etag }
+}
+
+/** Returns a file with its text, or null if there is none of the name. */
+async function findFile(workspace: string, name: string): Promise<StoredFile | null> {
+  try {
+    return await readFile(workspace, name)
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null
+    throw error
+  }
+}
 
 const raw = (text: string) => ({ type: 'application/yaml', text })
 
@@ -34,39 +50,66 @@ export const checkFile = (workspace: string, name: string, text: string) =>
 /** The result of a write: done, or not done because of the state `theirs`, which somebody else wrote. */
 export type Outcome<T> = { saved: true } | { saved: false; theirs: T }
 
+/** Sends a PUT that replaces the state with an entity tag. It returns false if the current state is another one. */
+async function replace(path: string, etag: string, options: Options): Promise<boolean> {
+  try {
+    await api.put<unknown>(path, { ...options, headers: { 'If-Match': etag } })
+    return true
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 409 && error.details.field === 'If-Match') return false
+    throw error
+  }
+}
+
 /**
- * Creates or replaces a file if its stored version is still that of `base`. `base` is null if there must be no file of
- * the name; `theirs` is null if there is none any more.
+ * Creates or replaces a file if its stored state is still that of `base`. `base` is null if there must be no file of
+ * the name; `theirs` is null if there is none any more. A file that has the text already is saved: an earlier request
+ * whose response was lost may have written it.
  */
 export async function saveFile(
   workspace: string,
   name: string,
   text: string,
-  base: Pick<RuleFileText, 'version'> | null,
-): Promise<Outcome<RuleFileText | null>> {
+  base: Pick<StoredFile, 'etag'> | null,
+): Promise<Outcome<StoredFile | null>> {
+  const options = { workspace, raw: raw(text) }
+  if (base) {
+    if (await replace(pathOf(name), base.etag, options)) return { saved: true }
+    const theirs = await findFile(workspace, name)
+    return theirs?.content === text ? { saved: true } : { saved: false, theirs }
+  }
+  // No entity tag means that there is no file.
   const list = await api.list<RuleFile>(FILES, { workspace, query: { limit: MAX_FILES } })
-  const current = list.data.find((file) => file.name === name)
-  if (current?.version !== base?.version)
-    return { saved: false, theirs: current ? await readFile(workspace, name) : null }
-  await api.put<unknown>(pathOf(name), { workspace, raw: raw(text) })
+  if (list.data.some((file) => file.name === name))
+    return { saved: false, theirs: await findFile(workspace, name) }
+  await api.put<unknown>(pathOf(name), options)
   return { saved: true }
 }
 
 const ALERTMANAGERS = '/alertmanagers'
 
-/** Returns the addresses of the Alertmanagers. */
-export async function readAlertmanagers(workspace: string, signal?: AbortSignal): Promise<string[]> {
-  return (await api.get<{ urls: string[] }>(ALERTMANAGERS, { workspace, signal })).urls
+/** The addresses of the Alertmanagers, and the entity tag of this list. */
+export interface StoredAlertmanagers {
+  urls: readonly string[]
+  etag: string
 }
 
-/** Replaces the addresses if they are still those of `base`. */
+/** Returns the addresses of the Alertmanagers. */
+export async function readAlertmanagers(
+  workspace: string,
+  signal?: AbortSignal,
+): Promise<StoredAlertmanagers> {
+  const { data, etag } = await api.getTagged<{ urls: string[] }>(ALERTMANAGERS, { workspace, signal })
+  return { urls: data.urls, etag }
+}
+
+/** Replaces the addresses if they are still those of `base`, or are those to save already. */
 export async function saveAlertmanagers(
   workspace: string,
   urls: readonly string[],
-  base: readonly string[],
-): Promise<Outcome<string[]>> {
+  base: Pick<StoredAlertmanagers, 'etag'>,
+): Promise<Outcome<StoredAlertmanagers>> {
+  if (await replace(ALERTMANAGERS, base.etag, { workspace, body: { urls } })) return { saved: true }
   const theirs = await readAlertmanagers(workspace)
-  if (theirs.join('\n') !== base.join('\n')) return { saved: false, theirs }
-  await api.put<unknown>(ALERTMANAGERS, { workspace, body: { urls } })
-  return { saved: true }
+  return theirs.urls.join('\n') === urls.join('\n') ? { saved: true } : { saved: false, theirs }
 }
