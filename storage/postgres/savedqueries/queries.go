@@ -53,7 +53,7 @@ func notFound() error { return fault.New(fault.NotFound, "No such saved query") 
 
 // refusal returns the error of a name or an id that exists, or err.
 func refusal(err error) error {
-	field, message := "", ""
+	var field, message string
 	switch {
 	case postgres.Violates(err, "saved_queries_pkey"):
 		field, message = "id", "A saved query has or had this id"
