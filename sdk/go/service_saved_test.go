@@ -15,7 +15,8 @@ func TestServiceSavedQueries(t *testing.T) {
 		Name: name, Kind: livegraph.SavedQueryKindSearch, Request: map[string]any{"query": ""},
 	})
 	var api *livegraph.APIError
-	check(t, errors.Is(err, livegraph.ErrInvalid) && errors.As(err, &api) && api.Details.Field == "request.query", "%v", err)
+	check(t, errors.Is(err, livegraph.ErrInvalid), "%v", err)
+	check(t, errors.As(err, &api) && api.Details.Field == "request.query", "%v", err)
 	saved, err := client.SavedQueries.Create(ctx, livegraph.NewSavedQuery{
 		Name: name, Kind: livegraph.SavedQueryKindSearch, Request: map[string]any{"query": "pumps that leak", "limit": 5},
 	})
@@ -29,7 +30,8 @@ func TestServiceSavedQueries(t *testing.T) {
 	equal(t, 3, nodes.Limit)
 
 	changes := livegraph.SavedQueryPatch{
-		Kind: livegraph.Set(livegraph.SavedQueryKindHybridSearch), Request: livegraph.Set(map[string]any{"hops": 1, "limit": nil}),
+		Kind:    livegraph.Set(livegraph.SavedQueryKindHybridSearch),
+		Request: livegraph.Set(map[string]any{"hops": 1, "limit": nil}),
 	}
 	changed, err := client.SavedQueries.Update(ctx, saved.ID, changes, livegraph.IfVersion(1))
 	noError(t, err)

@@ -118,7 +118,8 @@ func TestWrongSavedQueriesAreRefused(t *testing.T) {
 	made := save(t, s, `{"name":"a","kind":"search","request":{"query":"a"}}`)
 	tried := 0
 	for kind, list := range map[string][]refusal{
-		"search": searchRefusals(), "hybrid-search": append(searchRefusals(), hybridRefusals()...), "answer": answerRefusals(),
+		"search": searchRefusals(), "hybrid-search": append(searchRefusals(), hybridRefusals()...),
+		"answer": answerRefusals(),
 	} {
 		for _, r := range list {
 			if !json.Valid([]byte(r.body)) {

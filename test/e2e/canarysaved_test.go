@@ -38,7 +38,8 @@ func (w *tenants) writeSavedQueryCanaries() {
 		fmt.Sprintf(`{"request":{"query":%q,"properties":null,"relationTypes":null}}`, w.values["name"]), nil, http.StatusOK,
 	)
 	w.writeJSON(opRunSaved, path+"/run", object{"query": w.canary("query of a run")}, http.StatusOK)
-	gone := object{"name": w.canary("deleted query"), "kind": "answer", "request": object{"query": w.canary("its question")}}
+	question := object{"query": w.canary("deleted query's question")}
+	gone := object{"name": w.canary("deleted query"), "kind": "answer", "request": question}
 	w.values["goneQuery"] = w.id(w.writeJSON(opSaveQuery, savedQueries, gone, http.StatusCreated), "id")
 	w.write("DELETE /api/rag/queries/{id}", savedQueries+"/"+w.values["goneQuery"], "", "", nil, http.StatusNoContent)
 }
