@@ -52,6 +52,8 @@ export type PrometheusResult = Schemas['PrometheusResult']
 export type PutDocumentResult = Schemas['PutDocumentResult']
 export type Rejection = Schemas['Rejection']
 export type RuleFile = Schemas['RuleFileAnswer']['data']
+/** The counted values of a field of the results of a search. */
+export type SearchFacet = Schemas['SearchFacet']
 export type SearchHit = Schemas['SearchHit']
 export type SearchMeta = Schemas['SearchMeta']
 export type SearchQuery = Schemas['SearchQuery']
