@@ -118,8 +118,9 @@ func TestFacetsCountTheRankedResultsOfASearch(t *testing.T) {
 	other := s.NewWorkspace(t, apikey.Live)
 	a := s.Do(t, contract.Request{
 		Method: http.MethodPost, Path: documentsPath, Workspace: other.String(),
-		Key:  s.NewKey(t, []uuid.UUID{other}, request.Admin),
-		Body: `{"documents":[{"externalId":"theirs","text":"Their pump.","tags":["theirs"],"timestamp":"1999-01-01T00:00:00Z"}]}`,
+		Key: s.NewKey(t, []uuid.UUID{other}, request.Admin),
+		Body: `{"documents":[{"externalId":"theirs","text":"Their pump.","tags":["theirs"],` +
+			`"timestamp":"1999-01-01T00:00:00Z"}]}`,
 	})
 	foreign := decode[struct{ Documents []putResult }](t, a, http.StatusAccepted).Documents[0].ID
 	items := s.createArchive(t, foreign)
