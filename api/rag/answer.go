@@ -59,6 +59,13 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request) (result retrieval.R
 	if err := readBody(r, &body); err != nil {
 		return result, err
 	}
+	return a.respondToQuestion(w, r, &body)
+}
+
+// respondToQuestion responds with the answer to the question of a body.
+func (a *api) respondToQuestion(
+	w http.ResponseWriter, r *http.Request, body *answerBody,
+) (result retrieval.Result, err error) {
 	if err := body.requireScopes(r.Context()); err != nil {
 		return result, err
 	}

@@ -131,6 +131,13 @@ func (a *api) search(w http.ResponseWriter, r *http.Request) (result retrieval.R
 	if err := readBody(r, &body); err != nil {
 		return result, err
 	}
+	return a.respondToSearch(w, r, &body)
+}
+
+// respondToSearch responds with the page of results that a body requests.
+func (a *api) respondToSearch(
+	w http.ResponseWriter, r *http.Request, body *searchBody,
+) (result retrieval.Result, err error) {
 	var c request.Check
 	q, page := body.read(&c, request.PrincipalOf(r.Context()).Workspace)
 	if err := c.Err(); err != nil {
@@ -157,6 +164,13 @@ func (a *api) hybrid(w http.ResponseWriter, r *http.Request) (result retrieval.R
 	if err := readBody(r, &body); err != nil {
 		return result, err
 	}
+	return a.respondToHybrid(w, r, &body)
+}
+
+// respondToHybrid responds with the page of results that a body requests.
+func (a *api) respondToHybrid(
+	w http.ResponseWriter, r *http.Request, body *hybridBody,
+) (result retrieval.Result, err error) {
 	if err := body.requireScopes(r.Context()); err != nil {
 		return result, err
 	}

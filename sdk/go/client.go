@@ -29,6 +29,8 @@ type Client struct {
 	Documents *Documents
 	// Search finds nodes.
 	Search *Search
+	// SavedQueries are requests of search with names.
+	SavedQueries *SavedQueries
 	// Prometheus evaluates queries in PromQL.
 	Prometheus *Prometheus
 	// Rules are files of recording and alerting rules.
@@ -107,7 +109,7 @@ func withTransport(t *transport) *Client {
 		Sources: &Sources{t}, Points: &Points{t}, Nodes: &Nodes{t, commands}, Edges: &Edges{t, commands},
 		Commands: commands, Changes: &Changes{t}, Documents: &Documents{t}, Search: &Search{t},
 		Prometheus: &Prometheus{t}, Rules: &Rules{t}, Alerts: &Alerts{t}, Webhooks: &Webhooks{t},
-		Analyses: &Analyses{t}, t: t,
+		Analyses: &Analyses{t}, SavedQueries: &SavedQueries{t}, t: t,
 	}
 }
 

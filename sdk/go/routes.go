@@ -51,6 +51,13 @@ var (
 	answer       = operation{http.MethodPost, "/api/rag/answer"}
 	indexStatus  = operation{http.MethodGet, "/api/rag/index/status"}
 
+	listSavedQueries = operation{http.MethodGet, "/api/rag/queries"}
+	createSavedQuery = operation{http.MethodPost, "/api/rag/queries"}
+	getSavedQuery    = operation{http.MethodGet, "/api/rag/queries/{id}"}
+	patchSavedQuery  = operation{http.MethodPatch, "/api/rag/queries/{id}"}
+	deleteSavedQuery = operation{http.MethodDelete, "/api/rag/queries/{id}"}
+	runSavedQuery    = operation{http.MethodPost, "/api/rag/queries/{id}/run"}
+
 	promQuery      = operation{http.MethodPost, "/prometheus/api/v1/query"}
 	promQueryRange = operation{http.MethodPost, "/prometheus/api/v1/query_range"}
 

@@ -86,6 +86,13 @@ const (
 	PrecisionUs Precision = "us"
 )
 
+// Defines values for SavedQueryKind.
+const (
+	SavedQueryKindAnswer       SavedQueryKind = "answer"
+	SavedQueryKindHybridSearch SavedQueryKind = "hybrid-search"
+	SavedQueryKindSearch       SavedQueryKind = "search"
+)
+
 // Defines values for Scope.
 const (
 	ScopeAdmin         Scope = "admin"
@@ -1061,6 +1068,20 @@ type NewNode struct {
 	Properties Properties `json:"properties,omitempty"`
 }
 
+// NewSavedQuery is a query to save.
+type NewSavedQuery struct {
+	// Default: a generated id.
+	ID string `json:"id,omitempty"`
+
+	// A single line.
+	Name        string         `json:"name"`
+	Description string         `json:"description,omitempty"`
+	Kind        SavedQueryKind `json:"kind"`
+
+	// The body of the route of `kind`: at most 65,536 bytes of JSON without insignificant white space.
+	Request map[string]interface{} `json:"request"`
+}
+
 // NewSource is a source to create.
 type NewSource struct {
 	// Default: a generated id.
@@ -1412,6 +1433,47 @@ type RuleProblem struct {
 	// The line of the file, if it is known.
 	Line   int    `json:"line,omitempty"`
 	Reason string `json:"reason"`
+}
+
+// RunSavedQuery has what replaces fields of a saved request. Fields that are not set do not change.
+type RunSavedQuery struct {
+	Query string `json:"query,omitempty"`
+
+	// A value over 100 is clamped to 100.
+	Limit int `json:"limit,omitempty"`
+
+	// Not for queries of kind `answer`.
+	Offset *int `json:"offset,omitempty"`
+}
+
+// SavedQuery is a request of search with a name.
+type SavedQuery struct {
+	ID          string         `json:"id"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Kind        SavedQueryKind `json:"kind"`
+
+	// The body of the route, as it was sent.
+	Request   map[string]interface{} `json:"request"`
+	CreatedAt time.Time              `json:"createdAt"`
+	UpdatedAt time.Time              `json:"updatedAt"`
+
+	// Starts at 1 and increases with every change.
+	Version int `json:"version"`
+}
+
+// SavedQueryKind is the route that answers a saved query.
+type SavedQueryKind string
+
+// SavedQueryPatch has the changes of a saved query. Fields that are not set do not change. Requests are merged.
+type SavedQueryPatch struct {
+	ExpectedVersion Field[int]            `json:"expectedVersion,omitzero"`
+	Name            Field[string]         `json:"name,omitzero"`
+	Description     Field[string]         `json:"description,omitzero"`
+	Kind            Field[SavedQueryKind] `json:"kind,omitzero"`
+
+	// Members to merge. A member that is null is removed.
+	Request Field[map[string]any] `json:"request,omitzero"`
 }
 
 // Scope is a permission of a key.

@@ -46,6 +46,7 @@ func scopesOfRoutes() map[string]needs {
 	writes := needs{any: []request.Scope{request.WriteNodes, request.WriteEdges}}
 	writeBoth := needs{all: []request.Scope{request.WriteNodes, request.WriteEdges}}
 	readNodes, readEdges, admin := one(request.ReadNodes), one(request.ReadEdges), one(request.Admin)
+	writeNodes := one(request.WriteNodes)
 	readLive, writeLive := one(request.ReadLiveData), one(request.WriteLiveData)
 	liveBoth := needs{all: []request.Scope{request.ReadLiveData, request.WriteLiveData}}
 	return map[string]needs{
@@ -80,6 +81,12 @@ func scopesOfRoutes() map[string]needs {
 		"POST /api/rag/search":                       readNodes,
 		"POST /api/rag/hybrid-search":                both, // and read:livedata for live values
 		"POST /api/rag/answer":                       both, // and read:livedata for live values
+		"GET /api/rag/queries":                       readNodes,
+		"POST /api/rag/queries":                      writeNodes,
+		"GET /api/rag/queries/{id}":                  readNodes,
+		"PATCH /api/rag/queries/{id}":                writeNodes,
+		"DELETE /api/rag/queries/{id}":               writeNodes,
+		"POST /api/rag/queries/{id}/run":             readNodes, // and those of the kind's route
 		"GET /api/rag/index/status":                  readNodes,
 		"GET /prometheus/api/v1/query":               readLive,
 		"POST /prometheus/api/v1/query":              readLive,

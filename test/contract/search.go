@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/rag"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/consumers/embeddings"
@@ -80,6 +81,7 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	deps := rag.Deps{
 		Engine: rag.NewEngine(searched, slog.Default(), metrics),
 		Index:  s.DB, Edges: s.DB, Series: s.DB, QueryTimeout: 10 * time.Second, Metrics: metrics,
+		Queries: s.DB, Keys: idempotency.New(s.DB, slog.Default(), nil),
 	}
 	if g.Points != nil {
 		deps.Points = timeseries.New(g.Points)

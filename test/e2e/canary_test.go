@@ -293,7 +293,7 @@ func (w *tenants) requireVisibleToOwner(calls []call) {
 	w.t.Helper()
 	seen := map[string]bool{}
 	for _, c := range calls {
-		reads := strings.HasPrefix(c.op, "GET ") || strings.HasPrefix(c.op, "POST /api/rag/") ||
+		reads := strings.HasPrefix(c.op, "GET ") || strings.HasPrefix(c.op, "POST /api/rag/") && c.op != opSaveQuery ||
 			strings.HasPrefix(c.op, "POST /prometheus/") || c.op == opPatterns
 		if seen[c.op] || slices.Contains(streamOperations, c.op) || !reads {
 			continue // other calls change something
@@ -310,6 +310,7 @@ func (w *tenants) requireVisibleToOwner(calls []call) {
 		"GET /api/live-data/sources", "GET /api/live-data/sources/{id}", "GET /api/live-data/query",
 		"GET /api/live-data/series",
 		"GET /api/admin/audit", "GET /api/admin/usage", opSearch, opHybrid, opAnswer,
+		"GET /api/rag/queries", "GET /api/rag/queries/{id}", opRunSaved,
 		"GET /api/documents", "GET /api/documents/{id}",
 		"GET /api/rules/{name}", "GET /api/alertmanagers",
 		"GET /api/webhooks", "GET /api/webhooks/{id}", "GET /api/webhooks/{id}/deliveries",
@@ -334,7 +335,7 @@ func (w *tenants) lists(as createdKey) string {
 	var all strings.Builder
 	for _, path := range []string{
 		"queries/nodes", "queries/edges", "queries/history", "live-data/sources", "live-data/series", "rules", "webhooks",
-		"analyses",
+		"analyses", "rag/queries",
 	} {
 		answer := w.send(as.Key, as.workspace, call{op: "GET /api/" + path, path: "/api/" + path + "?limit=100"})
 		require.Equal(w.t, http.StatusOK, answer.status, "%s", answer.body)

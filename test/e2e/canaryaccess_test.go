@@ -81,6 +81,15 @@ func (w *tenants) requireNamesReusable() {
 		{op: opSources, body: fmt.Sprintf(`{"id":%q,"name":"own"}`, w.values["source"])},
 		{op: opSources, body: fmt.Sprintf(`{"name":%q}`, w.values["sourceName"])},
 		{op: opSources, body: fmt.Sprintf(`{"id":%q,"name":"own deleted"}`, w.values["goneSource"])},
+		{op: opSaveQuery, body: fmt.Sprintf(
+			`{"id":%q,"name":"own","kind":"search","request":{"query":"own"}}`, w.values["savedQuery"],
+		)},
+		{op: opSaveQuery, body: fmt.Sprintf(
+			`{"name":%q,"kind":"search","request":{"query":"own"}}`, w.values["savedName"],
+		)},
+		{op: opSaveQuery, body: fmt.Sprintf(
+			`{"id":%q,"name":"own deleted","kind":"search","request":{"query":"own"}}`, w.values["goneQuery"],
+		)},
 		{op: opExecute, body: fmt.Sprintf(
 			`{"type":"CREATE_NODE","payload":{"id":%q,"name":"own","entityType":"object"}}`, w.values["node"],
 		)},
@@ -97,7 +106,7 @@ func (w *tenants) requireNamesReusable() {
 		require.Equal(t, http.StatusCreated, answer.status, "%s %s", c.body, answer.body)
 		require.Empty(t, w.leaked(answer.text(), c.body), "%s", c.body)
 	}
-	for _, kind := range []string{"node", "gone", "edge", "source", "goneSource"} {
+	for _, kind := range []string{"node", "gone", "edge", "source", "goneSource", "savedQuery", "goneQuery"} {
 		delete(w.ids, w.values[kind]) // the second tenant now has this id, too
 	}
 	// The second tenant reads its own resources.
@@ -106,7 +115,7 @@ func (w *tenants) requireNamesReusable() {
 		"queries/paths?from=" + w.values["node"] + "&to=" + w.values["gone"],
 		"queries/edges/" + w.values["edge"], "queries/history?nodeId=" + w.values["node"],
 		"live-data/sources/" + w.values["source"], "live-data/query?from=-2h&sourceId=" + w.values["source"],
-		"live-data/series?sourceId=" + w.values["source"]} {
+		"live-data/series?sourceId=" + w.values["source"], "rag/queries/" + w.values["savedQuery"]} {
 		c := call{op: "GET /api/" + path, path: "/api/" + path}
 		answer := w.send(w.secondKey.Key, w.secondKey.workspace, c)
 		require.Equal(t, http.StatusOK, answer.status, "%s %s", path, answer.body)

@@ -87,7 +87,7 @@ func (w *tenants) knownValues(kinds ...string) (ids []string) {
 func (w *tenants) firstTenantIDs() []string {
 	return w.knownValues(
 		"node", "edge", "source", "command", "batch", "gone", "goneSource", "key", "actor", "workspace", "document",
-		"webhook", "delivery", "analysis",
+		"webhook", "delivery", "analysis", "savedQuery", "goneQuery",
 	)
 }
 
@@ -312,11 +312,19 @@ func (w *tenants) bodies() map[string][]call {
 			{contentType: "application/yaml", body: "groups: [{name: own, rules: []}]"},
 			{contentType: asJSON, body: `{"groups":[{"name":"own","rules":[{"record":"own","expr":"1"}]}]}`},
 		},
-		opAlertmanagers:                    jsonCalls(object{"urls": []any{"https://192.0.2.1"}}),
-		"POST /api/webhooks":               jsonCalls(object{"name": "own", "url": "https://x.invalid", "events": []any{}}),
-		"PATCH /api/webhooks/{id}":         jsonCalls(object{"enabled": false}, object{"name": "taken over", "labels": nil}),
-		opAnalyses:                         jsonCalls(object{"algorithm": "degree"}),
-		"POST /api/analyses/{id}/cancel":   jsonCalls(object{}),
+		opAlertmanagers:                  jsonCalls(object{"urls": []any{"https://192.0.2.1"}}),
+		"POST /api/webhooks":             jsonCalls(object{"name": "own", "url": "https://x.invalid", "events": []any{}}),
+		"PATCH /api/webhooks/{id}":       jsonCalls(object{"enabled": false}, object{"name": "taken over", "labels": nil}),
+		opAnalyses:                       jsonCalls(object{"algorithm": "degree"}),
+		"POST /api/analyses/{id}/cancel": jsonCalls(object{}),
+		opSaveQuery: jsonCalls(
+			object{"name": "own-query", "kind": "search", "request": object{"query": "own"}},
+			object{"name": "own-bad", "kind": "answer", "request": object{
+				"query": p["name"], "nodeIds": w.firstTenantIDs(), "minScore": 2,
+			}},
+		),
+		opPatchSaved:                       jsonCalls(object{"name": "taken over"}, object{"request": object{"limit": 1}}),
+		opRunSaved:                         jsonCalls(object{}, object{"query": p["name"], "limit": 100}),
 		"POST /mcp":                        w.mcpCalls(),
 		opPatterns:                         jsonCalls(w.patternBodies()...),
 		"POST /v1/metrics":                 {{contentType: asJSON, body: otlpGauge("own-otlp", "level", "k", "v", "d", "u")}},

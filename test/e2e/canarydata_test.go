@@ -43,6 +43,7 @@ func (w *tenants) writeCanaries() {
 	w.writeWebhookCanaries()
 	w.writeAnalysisCanaries()
 	w.writePatternCanaries()
+	w.writeSavedQueryCanaries()
 	w.writePromCanaries()
 	w.writeWithSharedKey()
 	c := w.canary

@@ -161,6 +161,9 @@ func (w *tenants) requireAllWritten() {
 				continue
 			}
 			for _, place := range textFields("", schema) {
+				if strings.HasSuffix(place, ".request.(key)") {
+					continue // the names of the members of a saved request are those of a route
+				}
 				require.True(w.t, w.written[op+" "+place], "%s: no canary was written into %s", op, place)
 			}
 		}

@@ -51,7 +51,8 @@ func (b *builder) addAPI() error {
 		Config: b.Config.API, Version: b.Version, Keys: keys, Account: b.Postgres, Audit: trail, Limits: limits,
 		Admin: operators, Ready: b.ready(trail), Metrics: b.Metrics, TLS: b.TLS, Tracing: b.Tracing,
 		Routes: slices.Concat(
-			graph.Routes, SearchRoutes(&b.Options, &b.Stores), audit.Routes(b.auditDeps()), b.adminRoutes(operators), live,
+			graph.Routes, SearchRoutes(&b.Options, &b.Stores, idempotencyKeys), audit.Routes(b.auditDeps()),
+			b.adminRoutes(operators), live,
 			b.promqlRoutes(), RuleRoutes(b.Config, b.Postgres, b.outbound()), WebhookRoutes(b.Postgres, b.outbound()),
 			AnalysisRoutes(b.Postgres, idempotencyKeys), []route.Route{agents},
 		),

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/rag"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/app/stores"
@@ -9,7 +10,7 @@ import (
 
 // SearchRoutes creates the routes of search. Milvus and the embedder may be unavailable;
 // requests report which part of a search was not possible. The chat model is optional.
-func SearchRoutes(o *Options, s *stores.Stores) []route.Route {
+func SearchRoutes(o *Options, s *stores.Stores, keys *idempotency.Manager) []route.Route {
 	metrics := rag.NewMetrics(o.Metrics)
 	reads := s.GraphReads()
 	searched := rag.Stores{
@@ -22,6 +23,6 @@ func SearchRoutes(o *Options, s *stores.Stores) []route.Route {
 	engine := rag.NewEngine(searched, o.Logger, metrics)
 	return rag.Routes(rag.Deps{
 		Engine: engine, Index: s.Postgres, Edges: reads, Series: s.Postgres, Points: timeseries.New(s.ClickHouse),
-		QueryTimeout: o.Config.API.QueryTimeout, Metrics: metrics,
+		Queries: s.Postgres, Keys: keys, QueryTimeout: o.Config.API.QueryTimeout, Metrics: metrics,
 	})
 }

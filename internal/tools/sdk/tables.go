@@ -5,10 +5,10 @@ var selected = []string{
 	"Account", "Alert", "Analysis", "Answer", "AnswerQuery", "BatchResult", "CascadeEdges", "Change", "Command",
 	"CommandResult", "CommandState", "CreateEdge", "CreateNode", "DeletedDocument", "Document", "Edge", "ErrorDetails",
 	"GraphCounts", "HybridHit", "HybridQuery", "IndexStatus", "IngestResult", "ListedRuleFile", "Neighbor",
-	"NewAnalysis", "NewDocument", "NewSource",
+	"NewAnalysis", "NewDocument", "NewSavedQuery", "NewSource",
 	"NewWebhook", "Node", "Path", "Pattern", "PatternMatches", "Point", "PointRows", "PointSeries", "PointsDeletion", "Precision", "Problem",
-	"PutDocumentResult", "RuleFile", "SearchFacets", "SearchHit", "SearchQuery", "Series", "Source", "SourcePatch",
-	"StoredRuleFile",
+	"PutDocumentResult", "RuleFile", "RunSavedQuery", "SavedQuery", "SavedQueryPatch", "SearchFacets", "SearchHit",
+	"SearchQuery", "Series", "Source", "SourcePatch", "StoredRuleFile",
 	"Subgraph", "UpdateEdge", "UpdateNode", "UpsertEdge", "UpsertNode", "Webhook", "WebhookDelivery", "WebhookPatch",
 	"WebhookWithSecret",
 }
@@ -57,7 +57,7 @@ var written = []string{"Properties", "CommandOutcome"}
 
 // patches are merge patches. A field of them is absent, null or a value.
 var patches = map[string]bool{
-	"SourcePatch": true, "UpdateEdge": true, "UpdateNode": true, "UpsertNode": true, "WebhookPatch": true,
+	"SavedQueryPatch": true, "SourcePatch": true, "UpdateEdge": true, "UpdateNode": true, "UpsertNode": true, "WebhookPatch": true,
 }
 
 // zeroIsAbsent are optional numbers that are never 0, although their schemas have no minimum.
@@ -120,6 +120,7 @@ var comments = map[string]string{
 	"TypeCounts":           "The numbers of nodes or edges by type.",
 	"TypeCount":            "The number of nodes or edges of a type.",
 	"Neighbor":             "A node that is reachable from another one, with the edges that lead to it.",
+	"NewSavedQuery":        "A query to save.",
 	"NewSource":            "A source to create.",
 	"NewWebhook":           "A webhook to create.",
 	"Node":                 "An entity of the graph.",
@@ -134,6 +135,10 @@ var comments = map[string]string{
 	"Reindex":              "The progress of a rebuild of the index.",
 	"RuleFile":             "A file of rules.",
 	"RuleProblem":          "A mistake in a file of rules.",
+	"RunSavedQuery":        "has what replaces fields of a saved request. Fields that are not set do not change.",
+	"SavedQuery":           "A request of search with a name.",
+	"SavedQueryKind":       "The route that answers a saved query.",
+	"SavedQueryPatch":      "has the changes of a saved query. Fields that are not set do not change. Requests are merged.",
 	"Scope":                "A permission of a key.",
 	"SearchFacet":          "has the frequent values of a field.",
 	"SearchHit":            "A result of a search.",

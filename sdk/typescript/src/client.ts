@@ -11,6 +11,7 @@ import { Prometheus } from './prometheus.js'
 import { query } from './request.js'
 import { defaultRetry, type Retry } from './retry.js'
 import { Alerts, Rules } from './rules.js'
+import { SavedQueries } from './saved.js'
 import { Sources } from './sources.js'
 import { Transport } from './transport.js'
 import type { Account, GraphCounts, PointRows, PointsMeta } from './types.js'
@@ -51,6 +52,7 @@ export class Client {
   readonly analyses: Analyses
   readonly documents: Documents
   readonly search: Search
+  readonly savedQueries: SavedQueries
   readonly prometheus: Prometheus
   readonly rules: Rules
   readonly alerts: Alerts
@@ -82,6 +84,7 @@ export class Client {
     this.analyses = new Analyses(transport)
     this.documents = new Documents(transport)
     this.search = new Search(transport)
+    this.savedQueries = new SavedQueries(transport)
     this.prometheus = new Prometheus(transport)
     this.rules = new Rules(transport)
     this.alerts = new Alerts(transport)

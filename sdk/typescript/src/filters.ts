@@ -78,6 +78,9 @@ export type SourceFilter = Parameters<'listSources', Paging> & {
   tag?: KeyFilter
 }
 
+/** Selects saved queries. */
+export type SavedQueryFilter = Parameters<'listSavedQueries', Paging>
+
 /** Selects series. */
 export type SeriesSelector = Parameters<'listSeries', Paging> & {
   /** Values of tags, such as `{ room: 'cellar' }`. */

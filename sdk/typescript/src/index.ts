@@ -51,6 +51,7 @@ export type { Prometheus, PromOptions, PromRange, PromTime } from './prometheus.
 export { batchError, Page } from './response.js'
 export type { Retry } from './retry.js'
 export type { AlertFilter, Alerts, Rules } from './rules.js'
+export type { SavedQueries } from './saved.js'
 export {
   type ReceivedHeaders,
   SignatureError,

@@ -1832,6 +1832,93 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/rag/queries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List saved queries
+         * @description Scope `read:nodes`. Filters combine with AND.
+         */
+        get: operations["listSavedQueries"];
+        put?: never;
+        /**
+         * Save a query
+         * @description Scope `write:nodes`. `request` is the body of the route of `kind`, and is validated as that route does: an error
+         *     names the field in it, such as `request.query`. Names and ids are unique among the workspace's saved queries
+         *     (409 `already_exists`). The id of a deleted query cannot be used again. A workspace has at most 1,000 saved
+         *     queries; above that, the response is 422.
+         */
+        post: operations["createSavedQuery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rag/queries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The saved query's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a saved query
+         * @description Scope `read:nodes`.
+         */
+        get: operations["getSavedQuery"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a saved query
+         * @description Scope `write:nodes`. Its name can be used again, its id cannot.
+         */
+        delete: operations["deleteSavedQuery"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a saved query
+         * @description Scope `write:nodes`. The body is a merge patch (RFC 7396): absent fields are unchanged, and the members of
+         *     `request` are merged, where null removes one. The result is validated as by the creation. A patch without effect
+         *     keeps `version` and `updatedAt`. With `expectedVersion`, the response is 409 "Version mismatch" unless the query
+         *     has that version.
+         */
+        patch: operations["patchSavedQuery"];
+        trace?: never;
+    };
+    "/api/rag/queries/{id}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The saved query's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run a saved query
+         * @description The scopes of the route of the query's kind, which is `/api/rag/search`, `/api/rag/hybrid-search` or
+         *     `/api/rag/answer`: `read:nodes`, for the other two also `read:edges`, and with `includeLiveData` also
+         *     `read:livedata`. The response is the one of that route for the saved request, errors and event streams included.
+         *     The body may replace `query`, `limit` and `offset`; a query of kind `answer` has no `offset` (400).
+         */
+        post: operations["runSavedQuery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/rag/index/status": {
         parameters: {
             query?: never;
@@ -4121,6 +4208,69 @@ export interface components {
             data: components["schemas"]["Answer"];
             meta: components["schemas"]["SearchMeta"];
             requestId: components["schemas"]["RequestId"];
+        };
+        /**
+         * @description The route below `/api/rag` that answers the query.
+         * @enum {string}
+         */
+        SavedQueryKind: "search" | "hybrid-search" | "answer";
+        SavedQuery: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            description: string;
+            kind: components["schemas"]["SavedQueryKind"];
+            /** @description The body of the route, as it was sent. */
+            request: {
+                [key: string]: unknown;
+            };
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            /** @description Starts at 1 and increases with every change. */
+            version: number;
+        };
+        SavedQueryAnswer: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["SavedQuery"];
+            requestId: components["schemas"]["RequestId"];
+        };
+        SavedQueryList: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["SavedQuery"][];
+            meta: components["schemas"]["Meta"];
+            requestId: components["schemas"]["RequestId"];
+        };
+        NewSavedQuery: {
+            /**
+             * Format: uuid
+             * @description Default: a generated id.
+             */
+            id?: string;
+            /** @description A single line. */
+            name: string;
+            description?: string;
+            kind: components["schemas"]["SavedQueryKind"];
+            /** @description The body of the route of `kind`: at most 65,536 bytes of JSON without insignificant white space. */
+            request: {
+                [key: string]: unknown;
+            };
+        };
+        SavedQueryPatch: {
+            expectedVersion?: number;
+            name?: string;
+            description?: string | null;
+            kind?: components["schemas"]["SavedQueryKind"];
+            /** @description Members to merge. A member that is null is removed. */
+            request?: {
+                [key: string]: unknown;
+            };
+        };
+        RunSavedQuery: {
+            query?: string;
+            /** @description A value over 100 is clamped to 100. */
+            limit?: number;
+            /** @description Not for queries of kind `answer`. */
+            offset?: number;
         };
         /** @description The embedding model whose vectors are searched; null: there is no index yet. */
         IndexModel: {
@@ -9600,6 +9750,346 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    listSavedQueries: {
+        parameters: {
+            query?: {
+                /** @description Items per page. A value over 100 is clamped to 100. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Items to skip. */
+                offset?: components["parameters"]["Offset"];
+                /**
+                 * @description A part of the name, case-insensitive. `%`, `_` and `\` are literal characters.
+                 * @example pumps
+                 */
+                name?: string;
+                /** @description Only queries of this kind. */
+                kind?: components["schemas"]["SavedQueryKind"];
+                /**
+                 * @description Fields separated by commas, with a leading `-` for descending order: `createdAt` (the default), `updatedAt`,
+                 *     `name` (by code point), `version`. Ties are sorted by id.
+                 * @example name
+                 */
+                sort?: string;
+            };
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of saved queries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedQueryList"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    createSavedQuery: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+                /**
+                 * @description 1 to 255 visible ASCII characters. The key is reserved for your actor on this route for 24 hours. A request with
+                 *     the same key and the same body returns the stored response of the first request, with
+                 *     `Idempotent-Replayed: true`. Another body returns 422. While the first request is running, the response is 409
+                 *     with `Retry-After`. Responses with 400, 401, 403, 429 and 5xx are not stored: the retry continues where the
+                 *     first attempt ended, and nothing is done twice. After a 500, a command is decided again, with the same
+                 *     `commandId`.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "leaking pumps",
+                 *       "kind": "search",
+                 *       "request": {
+                 *         "query": "pumps that leak",
+                 *         "limit": 5,
+                 *         "properties": {
+                 *           "site": "north"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewSavedQuery"];
+            };
+        };
+        responses: {
+            /** @description The query was saved. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["Replayed"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedQueryAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    getSavedQuery: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+                /** @description Entity tags that the caller has. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description The saved query's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The saved query. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedQueryAnswer"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    deleteSavedQuery: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path: {
+                /** @description The saved query's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The query was deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    patchSavedQuery: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+                /**
+                 * @description 1 to 255 visible ASCII characters. The key is reserved for your actor on this route for 24 hours. A request with
+                 *     the same key and the same body returns the stored response of the first request, with
+                 *     `Idempotent-Replayed: true`. Another body returns 422. While the first request is running, the response is 409
+                 *     with `Retry-After`. Responses with 400, 401, 403, 429 and 5xx are not stored: the retry continues where the
+                 *     first attempt ended, and nothing is done twice. After a 500, a command is decided again, with the same
+                 *     `commandId`.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The saved query's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "expectedVersion": 1,
+                 *       "request": {
+                 *         "limit": 20,
+                 *         "properties": null
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["SavedQueryPatch"];
+                "application/merge-patch+json": components["schemas"]["SavedQueryPatch"];
+            };
+        };
+        responses: {
+            /** @description The updated query. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedQueryAnswer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    runSavedQuery: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The workspace. */
+                "x-workspace-id": components["parameters"]["Workspace"];
+            };
+            path: {
+                /** @description The saved query's id. An invalid UUID returns 404, like an unknown id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "limit": 20
+                 *     }
+                 */
+                "application/json": components["schemas"]["RunSavedQuery"];
+            };
+        };
+        responses: {
+            /** @description The response of the route. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Livegraph-Version": components["headers"]["Version"];
+                    "X-RateLimit-Limit": components["headers"]["Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["Reset"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchList"] | components["schemas"]["HybridList"] | components["schemas"]["AnswerResult"];
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];

@@ -43,6 +43,7 @@ func workspaceTables() []workspaceTable {
 		{"rule_files", ""}, {"rule_states", ""}, {"firing_alerts", "file, rule_group, fingerprint"}, {"alertmanagers", ""},
 		// While a transaction queues deliveries it has a lock on the webhook, so none follow when the webhooks are gone.
 		{"webhooks", ""}, {"webhook_deliveries", "webhook_id, id"}, {"analyses", ""},
+		{"saved_queries", "id"},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 	"github.com/livegraph/livegraph/storage/postgres/linkstore"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
+	"github.com/livegraph/livegraph/storage/postgres/savedqueries"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 	"github.com/livegraph/livegraph/storage/postgres/topology"
 )
@@ -40,6 +41,8 @@ type (
 	Alerting = alerting.Store
 	// Hooks is the store of webhooks and their deliveries.
 	Hooks = hooks.Store
+	// Saved is the store of saved queries.
+	Saved = savedqueries.Store
 )
 
 // DB is a database with all stores on it. They share its connections.
@@ -55,6 +58,7 @@ type DB struct {
 	*Jobs
 	*Alerting
 	*Hooks
+	*Saved
 }
 
 // Open opens a database with all stores on it. See postgres.Open.
@@ -71,7 +75,7 @@ func FromDB(db *postgres.DB) *DB {
 	stores := &DB{
 		DB: db, Access: access.New(db), Registry: registry.New(db), GraphRead: graphread.New(db), Topology: topology.New(db),
 		Graph: graphstore.New(db), Texts: textindex.New(db), Links: linkstore.New(db), Jobs: jobs.New(db),
-		Alerting: alerting.New(db), Hooks: hooks.New(db),
+		Alerting: alerting.New(db), Hooks: hooks.New(db), Saved: savedqueries.New(db),
 	}
 	stores.OnKeyChange(stores.KeyChanged)
 	return stores

@@ -76,7 +76,8 @@ func (c *tenant) withReadRoutes(ctx context.Context, work func(*session) error) 
 		v.serve(queries.Routes(queries.Deps{
 			Graph: s.Postgres, Journal: s.Postgres, TokenKey: s.Installation.CheckpointKey, QueryTimeout: c.API.QueryTimeout,
 		}))
-		v.serve(process.SearchRoutes(c.options(), s))
+		o := c.options()
+		v.serve(process.SearchRoutes(o, s, idempotency.New(s.Postgres, o.Logger, o.Metrics)))
 		v.serve(livedata.Routes(livedata.Deps{
 			Sources: s.Postgres, Series: s.Postgres, Points: timeseries.New(s.ClickHouse), Watermarks: s.Postgres,
 			DeadRecords: s.Postgres,

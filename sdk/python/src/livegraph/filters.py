@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, TypedDict
 
 from ._request import Filter, Id, Time
-from .types import EntityType, FacetName, PropertyValue, SearchWeights
+from .types import EntityType, FacetName, PropertyValue, SavedQueryKind, SearchWeights
 
 Ids: TypeAlias = Id | Sequence[Id]
 Texts: TypeAlias = str | Sequence[str]
@@ -114,6 +114,15 @@ class SourceFilter(TypedDict, total=False):
     node_id: Id
     tag: Filter
     """Values of tags: ``tag={"room": "cellar"}``."""
+    sort: str
+
+
+class SavedQueryFilter(TypedDict, total=False):
+    """Selects saved queries."""
+
+    name: str
+    """A part of the name, in any case."""
+    kind: SavedQueryKind
     sort: str
 
 

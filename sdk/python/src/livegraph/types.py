@@ -1455,6 +1455,57 @@ class AnswerCitation(TypedDict):
     """
 
 
+SavedQueryKind: TypeAlias = Literal["search", "hybrid-search", "answer"]
+"""
+The route below `/api/rag` that answers the query.
+"""
+
+
+class SavedQuery(TypedDict):
+    id: str
+    name: str
+    description: str
+    kind: SavedQueryKind
+    request: dict[str, Any]
+    """
+    The body of the route, as it was sent.
+    """
+    createdAt: Timestamp
+    updatedAt: Timestamp
+    version: int
+    """
+    Starts at 1 and increases with every change.
+    """
+
+
+class NewSavedQuery(TypedDict):
+    id: NotRequired[str]
+    """
+    Default: a generated id.
+    """
+    name: str
+    """
+    A single line.
+    """
+    description: NotRequired[str]
+    kind: SavedQueryKind
+    request: dict[str, Any]
+    """
+    The body of the route of `kind`: at most 65,536 bytes of JSON without insignificant white space.
+    """
+
+
+class SavedQueryPatch(TypedDict):
+    expectedVersion: NotRequired[int]
+    name: NotRequired[str]
+    description: NotRequired[str | None]
+    kind: NotRequired[SavedQueryKind]
+    request: NotRequired[dict[str, Any]]
+    """
+    Members to merge. A member that is null is removed.
+    """
+
+
 class IndexModel(TypedDict):
     """
     The embedding model whose vectors are searched; null: there is no index yet.

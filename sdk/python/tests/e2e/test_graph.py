@@ -27,6 +27,31 @@ def test_the_graph_is_analyzed(client: Client) -> None:
     assert client.analyses.list(limit=1).total >= 1
 
 
+def test_queries_are_saved_and_run(client: Client) -> None:
+    name = f"pumps {uuid.uuid4()}"
+    with pytest.raises(ValidationError) as caught:
+        client.saved_queries.create(name, "search", {"query": ""})
+    assert caught.value.details["field"] == "request.query"
+    saved = client.saved_queries.create(name, "search", {"query": "pumps that leak", "limit": 5}, description="leaks")
+    with pytest.raises(ConflictError):
+        client.saved_queries.create(name, "answer", {"query": "a"})
+    assert client.saved_queries.run_nodes(saved["id"], limit=3).meta["limit"] == 3
+    changes = {"kind": "hybrid-search", "request": {"hops": 1, "limit": None}}
+    changed = client.saved_queries.update(saved["id"], changes, expected_version=1)
+    assert (changed["version"], changed["request"]) == (2, {"query": "pumps that leak", "hops": 1})
+    with pytest.raises(ConflictError):
+        client.saved_queries.update(saved["id"], changes, expected_version=1)
+    assert client.saved_queries.run_hybrid(saved["id"], query="fans", offset=1).meta["offset"] == 1
+    client.saved_queries.update(saved["id"], {"kind": "answer"})
+    assert client.saved_queries.run_answer(saved["id"], query="?")["answer"] is None
+    assert client.saved_queries.get(saved["id"])["kind"] == "answer"
+    assert client.saved_queries.list(name=name, limit=1).total == 1
+    assert saved["id"] in [query["id"] for query in client.saved_queries.iterate(kind="answer", sort="-name")]
+    client.saved_queries.delete(saved["id"])
+    with pytest.raises(NotFoundError):
+        client.saved_queries.get(saved["id"])
+
+
 def test_upserts_create_once_and_then_change(client: Client) -> None:
     key = {"serial": str(uuid.uuid4())}
     pump = commands.upsert_node(key, "object", {"name": "Pump", "properties": {"kW": 11}})

@@ -27,6 +27,32 @@ test('the graph is analyzed', async () => {
   expect((await analyses.list({ limit: 1 })).total).toBeGreaterThan(0)
 })
 
+test('queries are saved and run', async () => {
+  const { savedQueries } = client
+  const name = `pumps ${randomUUID()}`
+  const wrong = await rejection(savedQueries.create({ name, kind: 'search', request: { query: '' } }))
+  expect(wrong).toMatchObject({ details: { field: 'request.query' } })
+  const request = { query: 'pumps that leak', limit: 5 }
+  const { id } = await savedQueries.create({ name, kind: 'search', request })
+  const twice = await rejection(savedQueries.create({ name, kind: 'answer', request }))
+  expect(twice).toBeInstanceOf(ConflictError)
+  expect((await savedQueries.runNodes(id, { limit: 3 })).meta.limit).toBe(3)
+  const changes = { expectedVersion: 1, kind: 'hybrid-search', request: { hops: 1, limit: null } } as const
+  const changed = await savedQueries.update(id, changes)
+  expect(changed).toMatchObject({ version: 2, request: { query: 'pumps that leak', hops: 1 } })
+  expect(await rejection(savedQueries.update(id, changes))).toBeInstanceOf(ConflictError)
+  expect((await savedQueries.runHybrid(id, { query: 'fans', offset: 1 })).meta.offset).toBe(1)
+  await savedQueries.update(id, { kind: 'answer' })
+  expect((await savedQueries.runAnswer(id, { query: '?' })).answer).toBeNull()
+  expect((await savedQueries.get(id)).kind).toBe('answer')
+  expect((await savedQueries.list({ name, limit: 1 })).total).toBe(1)
+  expect(
+    (await all(savedQueries.iterate({ kind: 'answer', sort: '-name' }))).map((each) => each.id),
+  ).toContain(id)
+  await savedQueries.delete(id)
+  expect(await rejection(savedQueries.get(id))).toBeInstanceOf(NotFoundError)
+})
+
 test('nodes and edges are created, changed and deleted', async () => {
   const { nodes, edges } = client
   const site = randomUUID()

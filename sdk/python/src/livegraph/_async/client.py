@@ -21,6 +21,7 @@ from .documents import AsyncDocuments, AsyncSearch
 from .graph import AsyncChanges, AsyncCommands, AsyncEdges, AsyncNodes
 from .livedata import QUERY, AsyncPoints, AsyncSources, points_query
 from .prometheus import AsyncPrometheus
+from .saved import AsyncSavedQueries
 from .transport import AsyncTransport
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class AsyncClient:
         self.analyses = AsyncAnalyses(self._transport)
         self.documents = AsyncDocuments(self._transport)
         self.search = AsyncSearch(self._transport)
+        self.saved_queries = AsyncSavedQueries(self._transport)
         self.prometheus = AsyncPrometheus(self._transport)
         self.rules = AsyncRules(self._transport)
         self.alerts = AsyncAlerts(self._transport)

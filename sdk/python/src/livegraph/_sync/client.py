@@ -24,6 +24,7 @@ from .documents import Documents, Search
 from .graph import Changes, Commands, Edges, Nodes
 from .livedata import QUERY, Points, Sources, points_query
 from .prometheus import Prometheus
+from .saved import SavedQueries
 from .transport import Transport
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Client:
         self.analyses = Analyses(self._transport)
         self.documents = Documents(self._transport)
         self.search = Search(self._transport)
+        self.saved_queries = SavedQueries(self._transport)
         self.prometheus = Prometheus(self._transport)
         self.rules = Rules(self._transport)
         self.alerts = Alerts(self._transport)
