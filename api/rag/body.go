@@ -41,6 +41,7 @@ type queryBody struct {
 // searchBody is the body of a search.
 type searchBody struct {
 	queryBody
+	facetBody
 	Offset         *int64  `json:"offset"`
 	IncludeContent bool    `json:"includeContent"`
 	GroupBy        *string `json:"groupBy"`
@@ -125,6 +126,7 @@ func (b *searchBody) read(c *request.Check, workspace uuid.UUID) (retrieval.Quer
 		c.OneOf("groupBy", *b.GroupBy, groupByDocument)
 		q.ByDocument = true
 	}
+	q.Facets = b.facetBody.read(c)
 	p := pageRange{limit: q.Limit}
 	if b.Offset != nil {
 		if *b.Offset < 0 {

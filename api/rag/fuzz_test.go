@@ -23,6 +23,8 @@ func FuzzSearchBody(f *testing.F) {
 		`{"query":"a","hops":3,"relationTypes":["feeds"],"direction":"out",` +
 			`"nodeIds":["0194a5b0-0000-7000-8000-00000000000a"],"weights":{"text":0,"vector":0.5,"graph":1},"explain":true}`,
 		`{"query":"a","weights":{"text":0,"vector":0,"graph":0}}`, `{"query":"a","hops":-1,"nodeIds":[""]}`,
+		`{"query":"a","facets":["entityType","tags","timestamp"],"facetLimit":50,"facetInterval":"month"}`,
+		`{"query":"a","facets":["tags","tags"]}`, `{"query":"a","facets":[],"facetLimit":0}`,
 		`{"query":"a","maxSentences":10,"limit":1000,"includeLiveData":true}`, `{"query":"a","maxSentences":0}`,
 	} {
 		f.Add([]byte(body))
@@ -38,6 +40,7 @@ func FuzzSearchBody(f *testing.F) {
 			require.True(t, p.limit >= 1 && p.limit <= request.MaxLimit && p.offset >= 0)
 			require.True(t, q.Limit == p.limit && q.Offset >= 0 && q.Offset <= maxTotal && q.MinScore >= 0 && q.MinScore <= 1)
 			require.LessOrEqual(t, len(q.Filter.Properties), 32)
+			require.True(t, len(q.Facets.Names) <= 3 && q.Facets.Limit >= 1 && q.Facets.Limit <= maxFacetLimit)
 		}
 		var hybrid hybridBody
 		if check(t, raw, &hybrid) {

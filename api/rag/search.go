@@ -253,5 +253,8 @@ func reasonsOf(reasons []retrieval.Reason) []reason {
 func (p pageRange) meta(result *retrieval.Result, returned int) reply.Meta {
 	meta := reply.PageMeta(int64(result.Total), p.limit, min(p.offset, maxTotal), returned)
 	meta.Offset, meta.Degraded = p.offset, result.Degraded
+	if len(result.Facets) > 0 {
+		meta.Facets = facetsOf(result.Facets)
+	}
 	return meta
 }

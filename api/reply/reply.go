@@ -37,6 +37,8 @@ type Meta struct {
 	Interval string `json:"interval,omitzero"`
 	// Degraded, of a search, names the parts that are missing in the response.
 	Degraded []string `json:"degraded,omitempty"`
+	// Facets, of a search, has the frequent values of its results.
+	Facets any `json:"facets,omitzero"`
 }
 
 // PageMeta returns the Meta of a page with an offset.

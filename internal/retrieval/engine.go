@@ -59,6 +59,9 @@ type Graph interface {
 	WalkEdges(ctx context.Context, workspace uuid.UUID, step Step) (WalkResult, error)
 	// DocumentParts returns which of the nodes belong to documents.
 	DocumentParts(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]DocumentPart, error)
+	// ReadMarks reads the ids and entity types of those of the nodes that are not deleted, and their property
+	// [document.Key]. The other fields are empty.
+	ReadMarks(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Node, error)
 	// ReadEdges reads those of the edges that are not deleted.
 	ReadEdges(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Edge, error)
 }

@@ -51,6 +51,10 @@ func (p *plant) DocumentParts(
 	return nil, nil
 }
 
+func (p *plant) ReadMarks(context.Context, uuid.UUID, []uuid.UUID) (map[uuid.UUID]graph.Node, error) {
+	return nil, nil
+}
+
 func (p *plant) WalkEdges(context.Context, uuid.UUID, retrieval.Step) (retrieval.WalkResult, error) {
 	return retrieval.WalkResult{Edges: []retrieval.Link{{Edge: p.feeds, Source: p.pump, Target: p.boiler}}}, nil
 }

@@ -38,12 +38,13 @@ func (e *Engine) Hybrid(ctx context.Context, q HybridQuery) (Result, error) {
 		degraded = append(degraded, LaneGraph)
 	}
 	r := newRanking(&q, f, seeds, t)
-	page, total, err := e.page(ctx, &q.Query, r.candidates())
+	result, page, err := e.page(ctx, &q.Query, r.candidates())
 	if err != nil {
 		return Result{}, err
 	}
-	hits, err := e.showHybrid(ctx, r, page)
-	return Result{Hits: hits, Total: total, Degraded: degraded}, err
+	result.Degraded = degraded
+	result.Hits, err = e.showHybrid(ctx, r, page)
+	return result, err
 }
 
 // ranking is the ranking of the subgraph of a hybrid query.

@@ -21,6 +21,8 @@ type memory struct {
 	edgesOf map[uuid.UUID][]uuid.UUID // node -> its edges
 	steps   []Step
 	err     error // of the walk
+
+	markReads int // calls of ReadMarks
 }
 
 func newMemory() *memory {
@@ -97,6 +99,21 @@ func (m *memory) DocumentParts(
 		}
 	}
 	return parts, nil
+}
+
+func (m *memory) ReadMarks(_ context.Context, _ uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Node, error) {
+	m.markReads++
+	found := map[uuid.UUID]graph.Node{}
+	for _, id := range ids {
+		if n, ok := m.nodes[id]; ok && !n.Deleted {
+			mark := graph.Node{ID: id, EntityType: n.EntityType}
+			if value, ok := n.Properties[document.Key]; ok {
+				mark.Properties = graph.Properties{document.Key: value}
+			}
+			found[id] = mark
+		}
+	}
+	return found, nil
 }
 
 func (m *memory) ReadEdges(_ context.Context, _ uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Edge, error) {

@@ -40,6 +40,7 @@ type Query struct {
 	// ByDocument returns only the best node of each document, a passage rather than the document's
 	// own node.
 	ByDocument bool
+	Facets     FacetQuery
 }
 
 // Direction is the direction in which edges are traversed.
@@ -112,6 +113,7 @@ type Result struct {
 	Hits     []Hit
 	Total    int      // candidates that were ranked, at most 1,000
 	Degraded []string // lanes that failed or are incomplete; empty: none
+	Facets   []Facet  // of all candidates that were ranked, in the order of the query
 }
 
 // TextFindings are the results of the text lane.

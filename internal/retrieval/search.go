@@ -30,12 +30,13 @@ func (e *Engine) Search(ctx context.Context, q Query) (Result, error) {
 		n := &f.nodes[i]
 		ranked = append(ranked, candidate{id: n.id, score: n.fused(), finding: n})
 	}
-	page, total, err := e.page(ctx, &q, ranked)
+	r, page, err := e.page(ctx, &q, ranked)
 	if err != nil {
 		return Result{}, err
 	}
-	hits, err := e.readHits(ctx, &q, page, nil)
-	return Result{Hits: hits, Total: total, Degraded: f.unavailable}, err
+	r.Degraded = f.unavailable
+	r.Hits, err = e.readHits(ctx, &q, page, nil)
+	return r, err
 }
 
 // candidate is a node with its score.
@@ -64,16 +65,20 @@ func (n *finding) vectorScore() float64 {
 	return min(max(n.vector, 0), 1)
 }
 
-// page sorts the candidates and returns the page of the query.
-func (e *Engine) page(ctx context.Context, q *Query, list []candidate) (page []candidate, total int, err error) {
+// page sorts the candidates and returns the page of the query, and a result with what is counted over all of them.
+func (e *Engine) page(ctx context.Context, q *Query, list []candidate) (r Result, page []candidate, err error) {
 	ranked := q.rank(list)
 	if q.ByDocument {
 		if ranked, err = e.groupByDocument(ctx, q.Workspace, ranked); err != nil {
-			return nil, 0, err
+			return r, nil, err
 		}
 	}
+	r.Total = len(ranked)
+	if r.Facets, err = e.facets(ctx, q, ranked); err != nil {
+		return r, nil, err
+	}
 	from := min(max(q.Offset, 0), len(ranked))
-	return ranked[from:min(from+max(q.Limit, 0), len(ranked))], len(ranked), nil
+	return r, ranked[from:min(from+max(q.Limit, 0), len(ranked))], nil
 }
 
 // rank returns the best candidates, best first.

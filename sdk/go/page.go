@@ -60,6 +60,8 @@ type PageMeta struct {
 	AsOfSequence int64 `json:"asOfSequence"`
 	// Degraded lists what is missing while a part of the search is unavailable.
 	Degraded []string `json:"degraded"`
+	// Facets has the counted values of the results of a search whose query has Facets; otherwise nil.
+	Facets *SearchFacets `json:"facets"`
 	// Interval is the length of the buckets of aggregated points, such as 5m.
 	Interval string `json:"interval"`
 	// DeadLettered is the number of records of the query's checkpoint that became dead letters.

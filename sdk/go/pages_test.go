@@ -54,6 +54,30 @@ func TestAnIterationEndsWithTheLoopOrWithAnError(t *testing.T) {
 	equal(t, 3, len(s.all()))
 }
 
+func TestAPageOfASearchHasItsFacets(t *testing.T) {
+	s := serve(t, func(n int, w http.ResponseWriter, _ *received) {
+		if n > 1 {
+			page(w, `[]`, false, "null")
+			return
+		}
+		_, _ = w.Write([]byte(`{"success":true,"data":[],"meta":{"total":3,"limit":10,"offset":0,"hasMore":false,` +
+			`"nextCursor":null,"facets":{"timestamp":{"interval":"year","values":[{"value":"2026","count":2}],"other":0,` +
+			`"missing":1}}},"requestId":"req_1"}`))
+	})
+	found, err := s.client(t).Search.Nodes(t.Context(), livegraph.SearchQuery{
+		Query: "a", Facets: []livegraph.FacetName{livegraph.FacetNameTimestamp}, FacetLimit: 5, FacetInterval: "year",
+	})
+	noError(t, err)
+	check(t, found.Facets.Tags == nil, "%+v", found.Facets)
+	equal(t, livegraph.SearchFacet{
+		Interval: "year", Values: []livegraph.FacetValue{{Value: "2026", Count: 2}}, Missing: 1,
+	}, *found.Facets.Timestamp)
+	equal(t, `{"query":"a","facets":["timestamp"],"facetLimit":5,"facetInterval":"year"}`, s.all()[0].body)
+	found, err = s.client(t).Search.Nodes(t.Context(), livegraph.SearchQuery{Query: "a"})
+	noError(t, err)
+	check(t, found.Facets == nil, "%+v", found.Facets)
+}
+
 func TestASourceIsFoundByItsExactName(t *testing.T) {
 	s := serve(t, func(_ int, w http.ResponseWriter, r *received) {
 		if r.method == http.MethodPost {

@@ -346,8 +346,11 @@ func TestServiceDocumentsAndSearch(t *testing.T) {
 			return hit.Document != nil && hit.Document.ExternalID == external
 		})
 	}, "the document is not found")
-	hits, err := client.Search.Hybrid(ctx, livegraph.HybridQuery{Query: "compressor", Hops: new(1), Explain: true})
+	hits, err := client.Search.Hybrid(ctx, livegraph.HybridQuery{
+		Query: "compressor", Hops: new(1), Explain: true, Facets: []livegraph.FacetName{livegraph.FacetNameEntityType},
+	})
 	noError(t, err)
+	check(t, len(hits.Facets.EntityType.Values) > 0 && hits.Facets.Tags == nil, "%+v", hits.Facets)
 	check(t, hits.Items[0].Score == 1 && len(hits.Items[0].Explanation) > 0, "%+v", hits.Items[0])
 	answer, err := client.Search.Answer(ctx, livegraph.AnswerQuery{Query: "who supplies compressed air?", MaxSentences: 1})
 	noError(t, err)

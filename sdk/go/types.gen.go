@@ -71,6 +71,13 @@ const (
 	EntityTypeProcess EntityType = "process"
 )
 
+// Defines values for FacetName.
+const (
+	FacetNameEntityType FacetName = "entityType"
+	FacetNameTags       FacetName = "tags"
+	FacetNameTimestamp  FacetName = "timestamp"
+)
+
 // Defines values for Precision.
 const (
 	PrecisionMs Precision = "ms"
@@ -681,6 +688,19 @@ type ErrorDetails struct {
 	Partial bool `json:"partial,omitempty"`
 }
 
+// FacetName is the field whose values are counted. entityType: of the node. tags, timestamp: of the document that
+// the node is, or is a passage of.
+type FacetName string
+
+// FacetValue is a value with the number of results that have it.
+type FacetValue struct {
+	// An entity type, a tag, or a day, month or year in UTC: `2026-11-21`, `2026-11` or `2026`.
+	Value string `json:"value"`
+
+	// Number of results that have the value.
+	Count int `json:"count"`
+}
+
 // GeneratedAnswer has what is known about a text by the chat model.
 type GeneratedAnswer struct {
 	// The model that wrote the text.
@@ -795,6 +815,17 @@ type HybridQuery struct {
 
 	// document: return only the best passage of each document. Other nodes are not affected.
 	GroupBy string `json:"groupBy,omitempty"`
+
+	// Count the values of these fields over all ranked results (`meta.total`, at most 1,000), not only those of the
+	// page. The counts are in `meta.facets`.
+	Facets []FacetName `json:"facets,omitempty"`
+
+	// Maximum number of values of a facet. Requires `facets`.
+	FacetLimit int `json:"facetLimit,omitempty"`
+
+	// The calendar interval of the values of `timestamp`, in UTC. If it is omitted: the shortest one with at most
+	// `facetLimit` values, or year. Requires `timestamp` in `facets`. One of: day, month, year.
+	FacetInterval string `json:"facetInterval,omitempty"`
 
 	// Maximum number of edges from a seed. 0: only nodes that are found without the traversal.
 	Hops *int `json:"hops,omitempty"`
@@ -1448,6 +1479,31 @@ type SavedQueryPatch struct {
 // Scope is a permission of a key.
 type Scope string
 
+// SearchFacet has the frequent values of a field.
+type SearchFacet struct {
+	// Only of `timestamp`: the interval of the values. One of: day, month, year.
+	Interval string `json:"interval,omitempty"`
+
+	// The values with the highest counts, by count, then by value.
+	Values []FacetValue `json:"values"`
+
+	// Sum of the counts of the values that are not listed. A result with several such tags counts several times.
+	Other int `json:"other"`
+
+	// Number of results without a value.
+	Missing int `json:"missing"`
+}
+
+// SearchFacets is the values of each field that the request has in `facets`, counted over the ranked results: the
+// best candidates of each lane that pass all filters and `minScore`, `total` of them. The counts of these results
+// are exact. Nodes of the workspace that were not ranked are not counted. They are the same on every page. With
+// `groupBy`, a document counts once; otherwise each of its passages that was found counts. Absent without `facets`.
+type SearchFacets struct {
+	EntityType *SearchFacet `json:"entityType,omitempty"`
+	Tags       *SearchFacet `json:"tags,omitempty"`
+	Timestamp  *SearchFacet `json:"timestamp,omitempty"`
+}
+
 // SearchHit is a result of a search.
 type SearchHit struct {
 	Node  Node    `json:"node"`
@@ -1486,6 +1542,17 @@ type SearchQuery struct {
 
 	// document: return only the best passage of each document. Other nodes are not affected.
 	GroupBy string `json:"groupBy,omitempty"`
+
+	// Count the values of these fields over all ranked results (`meta.total`, at most 1,000), not only those of the
+	// page. The counts are in `meta.facets`.
+	Facets []FacetName `json:"facets,omitempty"`
+
+	// Maximum number of values of a facet. Requires `facets`.
+	FacetLimit int `json:"facetLimit,omitempty"`
+
+	// The calendar interval of the values of `timestamp`, in UTC. If it is omitted: the shortest one with at most
+	// `facetLimit` values, or year. Requires `timestamp` in `facets`. One of: day, month, year.
+	FacetInterval string `json:"facetInterval,omitempty"`
 }
 
 // SearchReason is a part of a score.

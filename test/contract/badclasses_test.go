@@ -121,7 +121,9 @@ func (w *environment) bodyClasses(t *testing.T) []requestClass {
 		t, "1001 commands", contract.Request{Method: http.MethodPost, Path: batchPath, Body: `{"commands":[` + many + `]}`},
 		422, "commands",
 	))
-	searches = append(searches, w.badBodies(t, http.MethodPost, searchPath, searchRefusals())...)
+	searches = append(
+		searches, w.badBodies(t, http.MethodPost, searchPath, append(searchRefusals(), facetRefusals()...))...,
+	)
 	searches = append(
 		searches, w.badBodies(t, http.MethodPost, hybridPath, append(searchRefusals(), hybridRefusals()...))...,
 	)

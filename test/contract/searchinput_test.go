@@ -84,6 +84,29 @@ func searchRefusals() []refusal {
 	}
 }
 
+// facetRefusals are refused by the searches that have facets.
+func facetRefusals() []refusal {
+	return []refusal{
+		{`{"query":"a","facets":"tags"}`, 400, "facets"},
+		{`{"query":"a","facets":{"tags":{}}}`, 400, "facets"},
+		{`{"query":"a","facets":[7]}`, 400, "facets[0]"},
+		{`{"query":"a","facets":["tags",null]}`, 400, "facets[1]"},
+		{`{"query":"a","facets":["tags"],"facetLimit":"9"}`, 400, "facetLimit"},
+		{`{"query":"a","facets":["tags"],"facetLimit":1.5}`, 400, "facetLimit"},
+		{`{"query":"a","facets":["timestamp"],"facetInterval":7}`, 400, "facetInterval"},
+
+		{`{"query":"a","facets":[]}`, 422, "facets"},
+		{`{"query":"a","facets":["tags","entityType","timestamp","tags"]}`, 422, "facets"},
+		{`{"query":"a","facets":["tags","Tags"]}`, 422, "facets[1]"},
+		{`{"query":"a","facets":["tags","entityType","tags"]}`, 422, "facets[2]"},
+		{`{"query":"a","facets":["tags"],"facetLimit":0}`, 422, "facetLimit"},
+		{`{"query":"a","facets":["tags"],"facetLimit":51}`, 422, "facetLimit"},
+		{`{"query":"a","facetLimit":5}`, 422, "facetLimit"},
+		{`{"query":"a","facets":["timestamp"],"facetInterval":"week"}`, 422, "facetInterval"},
+		{`{"query":"a","facets":["tags"],"facetInterval":"day"}`, 422, "facetInterval"},
+	}
+}
+
 func objectMembers(n int) string {
 	parts := make([]string, n)
 	for i := range parts {
@@ -137,6 +160,9 @@ func TestSearchesThatBreakARuleAreRefusedAndNameTheField(t *testing.T) {
 	try(searchPath, searchRefusals())
 	try(hybridPath, searchRefusals())
 	try(hybridPath, hybridRefusals())
+	try(searchPath, facetRefusals())
+	try(hybridPath, facetRefusals())
+	try(answerPath, []refusal{{`{"query":"a","facets":["tags"]}`, 400, "facets"}})
 	for _, r := range []refusal{
 		{`{"query":"a","hops":1}`, 400, "hops"},
 		{`{"query":"a","entityTypes":["thing"]}`, 422, "entityTypes[0]"},
@@ -148,6 +174,8 @@ func TestSearchesThatBreakARuleAreRefusedAndNameTheField(t *testing.T) {
 		Method: http.MethodPost, Path: searchPath, Body: `{"query":"a","entityTypes":["thing"]}`,
 	})
 	require.Equal(t, []any{"concept", "object", "process", "actor"}, a.Error.Details["allowed"])
+	a = s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"a","facets":["name"]}`})
+	require.Equal(t, []any{"entityType", "tags", "timestamp"}, a.Error.Details["allowed"])
 	a = s.Do(t, contract.Request{Method: http.MethodPost, Path: hybridPath, Body: `{"query":"a","direction":"up"}`})
 	require.Equal(t, []any{"out", "in", "both"}, a.Error.Details["allowed"])
 }

@@ -86,6 +86,9 @@ func testWorkspaceByCommandLine(t *testing.T, s *server) {
 			return strings.Contains(s.CLI("index", "status"), "ready: 2 of 2 nodes indexed")
 		}, time.Minute, 200*time.Millisecond)
 		require.Regexp(t, `^\d\.\d{3}  Pump 7 `, s.CLI("search", "who leaks oil"))
+		require.Regexp(t, `(?m)^entityType: object \d.*\ntags: \(no value\) \d\n\d candidates?$`, s.CLI(
+			"search", "who leaks oil", "--facet", "entityType", "--facet", "tags",
+		))
 		require.Regexp(
 			t, `(?s)^1\.000  Pump 7 .*\n0\.\d{3}  Boiler .*%  graph: linked to "Pump 7"`,
 			s.CLI("search", "--hybrid", "--explain", "oil"),
@@ -117,6 +120,7 @@ func testWorkspaceByCommandLine(t *testing.T, s *server) {
 			"--from: must be":                       {"query", "--from", "never"},
 			"--workspace: there is no workspace":    {"graph", "nodes", "--workspace", uuid.NewString()},
 			"--hops: needs --hybrid":                {"search", "--hops", "2", "oil"},
+			"facets[0]: is not one of the allowed":  {"search", "--facet", "name", "oil"},
 			"No such node":                          {"graph", "node", uuid.NewString()},
 			"Command not found":                     {"graph", "undo", "--command", uuid.NewString()},
 			"Nothing to redo":                       {"graph", "redo"},

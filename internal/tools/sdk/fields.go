@@ -193,13 +193,16 @@ func removeEnum(s schema, values []any) {
 	s["description"] = strings.TrimSpace(strings.TrimSpace(description) + " " + sentence)
 }
 
-// constants returns the names of the constants of an enumeration, such as CommandTypeCreateNode for CREATE_NODE.
+// constants returns the names of the constants of an enumeration, such as CommandTypeCreateNode for CREATE_NODE and
+// FacetNameEntityType for entityType.
 func constants(name string, values []any) (names []any) {
 	for _, value := range values {
 		text := cmp.Or(renamed[name], name)
 		words := strings.FieldsFunc(fmt.Sprint(value), func(r rune) bool { return strings.ContainsRune("_.:", r) })
 		for _, word := range words {
-			word = strings.ToLower(word)
+			if word == strings.ToUpper(word) {
+				word = strings.ToLower(word)
+			}
 			text += strings.ToUpper(word[:1]) + word[1:]
 		}
 		names = append(names, text)

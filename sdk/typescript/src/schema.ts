@@ -3847,6 +3847,18 @@ export interface components {
              * @enum {string}
              */
             groupBy?: "document";
+            /** @description Count the values of these fields over all ranked results (`meta.total`, at most 1,000), not only those of the page. The counts are in `meta.facets`. */
+            facets?: components["schemas"]["FacetName"][];
+            /**
+             * @description Maximum number of values of a facet. Requires `facets`.
+             * @default 10
+             */
+            facetLimit?: number;
+            /**
+             * @description The calendar interval of the values of `timestamp`, in UTC. If it is omitted: the shortest one with at most `facetLimit` values, or year. Requires `timestamp` in `facets`.
+             * @enum {string}
+             */
+            facetInterval?: "day" | "month" | "year";
         };
         HybridQuery: {
             /** @description The search text; not only white space. */
@@ -3879,6 +3891,18 @@ export interface components {
              * @enum {string}
              */
             groupBy?: "document";
+            /** @description Count the values of these fields over all ranked results (`meta.total`, at most 1,000), not only those of the page. The counts are in `meta.facets`. */
+            facets?: components["schemas"]["FacetName"][];
+            /**
+             * @description Maximum number of values of a facet. Requires `facets`.
+             * @default 10
+             */
+            facetLimit?: number;
+            /**
+             * @description The calendar interval of the values of `timestamp`, in UTC. If it is omitted: the shortest one with at most `facetLimit` values, or year. Requires `timestamp` in `facets`.
+             * @enum {string}
+             */
+            facetInterval?: "day" | "month" | "year";
             /**
              * @description Maximum number of edges from a seed. 0: only nodes that are found without the traversal.
              * @default 2
@@ -4076,6 +4100,42 @@ export interface components {
              *     the chat model. Absent: nothing.
              */
             degraded?: ("text" | "vector" | "graph" | "liveData" | "generation")[];
+            facets?: components["schemas"]["SearchFacets"];
+        };
+        /**
+         * @description The field whose values are counted. entityType: of the node. tags, timestamp: of the document that the node is, or is a passage of.
+         * @enum {string}
+         */
+        FacetName: "entityType" | "tags" | "timestamp";
+        /**
+         * @description The values of each field that the request has in `facets`, counted over the ranked results: the best candidates
+         *     of each lane that pass all filters and `minScore`, `total` of them. The counts of these results are exact. Nodes
+         *     of the workspace that were not ranked are not counted. They are the same on every page. With `groupBy`, a
+         *     document counts once; otherwise each of its passages that was found counts. Absent without `facets`.
+         */
+        SearchFacets: {
+            entityType?: components["schemas"]["SearchFacet"];
+            tags?: components["schemas"]["SearchFacet"];
+            timestamp?: components["schemas"]["SearchFacet"];
+        };
+        SearchFacet: {
+            /**
+             * @description Only of `timestamp`: the interval of the values.
+             * @enum {string}
+             */
+            interval?: "day" | "month" | "year";
+            /** @description The values with the highest counts, by count, then by value. */
+            values: components["schemas"]["FacetValue"][];
+            /** @description Sum of the counts of the values that are not listed. A result with several such tags counts several times. */
+            other: number;
+            /** @description Number of results without a value. */
+            missing: number;
+        };
+        FacetValue: {
+            /** @description An entity type, a tag, or a day, month or year in UTC: `2026-11-21`, `2026-11` or `2026`. */
+            value: string;
+            /** @description Number of results that have the value. */
+            count: number;
         };
         SearchList: {
             success: components["schemas"]["Succeeded"];

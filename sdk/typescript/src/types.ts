@@ -58,6 +58,8 @@ export type SavedQuery = Schemas['SavedQuery']
 export type SavedQueryKind = Schemas['SavedQueryKind']
 /** The fields of a saved query that an update changes, a merge patch. */
 export type SavedQueryPatch = Schemas['SavedQueryPatch']
+/** The counted values of a field of the results of a search. */
+export type SearchFacet = Schemas['SearchFacet']
 export type SearchHit = Schemas['SearchHit']
 export type SearchMeta = Schemas['SearchMeta']
 export type SearchQuery = Schemas['SearchQuery']

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/document"
 	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -92,6 +93,40 @@ func (db *Store) DocumentParts(
 		return nil, postgres.Classify(fmt.Errorf("reading the documents of nodes: %w", err))
 	}
 	return parts, nil
+}
+
+// ReadMarks reads the ids and entity types of those of the nodes that are not deleted, and their property
+// [document.Key], which may have any value, because anyone can set properties. The other fields are empty.
+func (db *Store) ReadMarks(
+	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID,
+) (map[uuid.UUID]graph.Node, error) {
+	nodes := make(map[uuid.UUID]graph.Node, len(ids))
+	if len(ids) == 0 {
+		return nodes, nil
+	}
+	rows, err := db.pool.Query(ctx, `SELECT id, entity_type, properties -> 'document' FROM nodes
+		WHERE workspace_id = $1 AND id = ANY($2) AND NOT deleted`, workspace, IDArray(ids))
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("reading the marks of nodes: %w", err))
+	}
+	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
+		var id pgtype.UUID
+		var n graph.Node
+		var mark []byte
+		if err := row.Scan(&id, &n.EntityType, &mark); err != nil {
+			return struct{}{}, err
+		}
+		n.ID = id.Bytes
+		if mark != nil {
+			n.Properties = graph.Properties{document.Key: mark}
+		}
+		nodes[n.ID] = n
+		return struct{}{}, nil
+	})
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("reading the marks of nodes: %w", err))
+	}
+	return nodes, nil
 }
 
 // UsedNodeIDs returns those of the ids that a node has or had: deleted nodes keep theirs.

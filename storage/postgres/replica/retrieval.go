@@ -43,6 +43,15 @@ type matchingNodes struct {
 	more bool
 }
 
+// ReadMarks is graphread.Store.ReadMarks.
+func (g *Graph) ReadMarks(
+	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID,
+) (map[uuid.UUID]graph.Node, error) {
+	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (map[uuid.UUID]graph.Node, error) {
+		return db.ReadMarks(ctx, workspace, ids)
+	})
+}
+
 // MatchingNodes is graphread.Store.MatchingNodes.
 func (g *Graph) MatchingNodes(
 	ctx context.Context, workspace uuid.UUID, f retrieval.Filter, limit int,

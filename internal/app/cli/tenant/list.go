@@ -19,6 +19,7 @@ type page[T any] struct {
 		NextCursor string
 		Degraded   []string
 		Truncated  bool
+		Facets     map[string]facet
 	}
 }
 

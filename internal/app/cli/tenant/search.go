@@ -3,6 +3,8 @@ package tenant
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -20,6 +22,7 @@ type SearchCmd struct {
 	EntityType []string    `help:"Only nodes of these types: ${entityTypes}." placeholder:"TYPE"`
 	Limit      int         `help:"Maximum number of nodes, 1 to 100." default:"10"`
 	MinScore   *float64    `help:"Minimum score, 0 to 1." placeholder:"SCORE"`
+	Facet      []string    `help:"Count the results by entityType, tags or timestamp; repeat it for several." placeholder:"NAME"`
 	Hops       *int        `help:"With --hybrid: maximum distance in edges, 0 to 3." placeholder:"EDGES"`
 	Node       []uuid.UUID `help:"With --hybrid: also start from this node; repeat it for several." placeholder:"ID"`
 	Explain    bool        `help:"With --hybrid: show the parts of each score."`
@@ -51,6 +54,9 @@ type searchHit struct {
 // Run prints the hits, best first.
 func (c *SearchCmd) Run(ctx context.Context, out *output.Writer) error {
 	path, body := "/api/rag/search", searchBody(c.Query, c.Limit, c.MinScore, c.EntityType)
+	if len(c.Facet) > 0 {
+		body["facets"] = c.Facet
+	}
 	if c.Hybrid {
 		path = "/api/rag/hybrid-search"
 		addSeeds(body, c.Hops, c.Node)
@@ -120,10 +126,38 @@ func printFound(out *output.Writer, list *page[searchHit]) error {
 			fmt.Fprintf(&text, "       %5.1f %%  %s: %s\n", 100*reason.Share, reason.Kind, output.Printable(reason.Detail))
 		}
 	}
+	writeFacets(&text, list.Meta.Facets)
 	writeDegraded(&text, list.Meta.Degraded)
 	fmt.Fprintln(&text, plural.Count(list.Meta.Total, "candidate"))
 	_, err := fmt.Fprint(out, text.String())
 	return err
+}
+
+// facet has the counted values of a field.
+type facet struct {
+	Values []struct {
+		Value string
+		Count int64
+	}
+	Other, Missing int64
+}
+
+// writeFacets writes facets, each in a line.
+func writeFacets(text *strings.Builder, facets map[string]facet) {
+	for _, name := range slices.Sorted(maps.Keys(facets)) {
+		f := facets[name]
+		var counts []string
+		for _, v := range f.Values {
+			counts = append(counts, fmt.Sprintf("%s %d", output.Printable(v.Value), v.Count))
+		}
+		if f.Other > 0 {
+			counts = append(counts, fmt.Sprintf("(other values) %d", f.Other))
+		}
+		if f.Missing > 0 {
+			counts = append(counts, fmt.Sprintf("(no value) %d", f.Missing))
+		}
+		fmt.Fprintf(text, "%s: %s\n", name, strings.Join(counts, ", "))
+	}
 }
 
 // writeDegraded writes what is missing in the answer of a search.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, TypedDict
 
 from ._request import Filter, Id, Time
-from .types import EntityType, PropertyValue, SavedQueryKind, SearchWeights
+from .types import EntityType, FacetName, PropertyValue, SavedQueryKind, SearchWeights
 
 Ids: TypeAlias = Id | Sequence[Id]
 Texts: TypeAlias = str | Sequence[str]
@@ -210,6 +210,13 @@ class SearchOptions(QueryOptions, total=False):
     """Include the text of ``matchedChunk``."""
     group_by: Literal["document"]
     """Return only the best passage of each document."""
+    facets: Sequence[FacetName]
+    """Fields whose values are counted over all ranked results: ``entityType``, ``tags``, ``timestamp``.
+    ``meta["facets"]`` of the page has the counts."""
+    facet_limit: int
+    """The maximum number of values of a facet, 1 to 50. The default is 10."""
+    facet_interval: Literal["day", "month", "year"]
+    """The calendar interval of ``timestamp``. The default is the shortest with at most ``facet_limit`` values."""
 
 
 class GraphSearchOptions(TypedDict, total=False):

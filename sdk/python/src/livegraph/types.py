@@ -1253,38 +1253,6 @@ are compared with their type: `7` is not `"7"`.
 """
 
 
-class SearchQuery(TypedDict):
-    query: str
-    """
-    The search text; not only white space.
-    """
-    limit: NotRequired[int]
-    """
-    A value over 100 is clamped to 100.
-    """
-    offset: NotRequired[int]
-    """
-    Number of results to skip. At most 1,000 results are ranked; pages beyond them are empty.
-    """
-    entityTypes: NotRequired[list[EntityType]]
-    """
-    Only nodes of one of these types.
-    """
-    minScore: NotRequired[float]
-    """
-    Only results with at least this score.
-    """
-    properties: NotRequired[PropertyFilter]
-    includeContent: NotRequired[bool]
-    """
-    Include the text of `matchedChunk`.
-    """
-    groupBy: NotRequired[Literal["document"]]
-    """
-    document: return only the best passage of each document. Other nodes are not affected.
-    """
-
-
 HybridQueryRelationType: TypeAlias = str
 
 
@@ -1412,6 +1380,12 @@ class LiveValue(TypedDict):
     tags: Tags
     timestamp: Timestamp
     value: float | str
+
+
+FacetName: TypeAlias = Literal["entityType", "tags", "timestamp"]
+"""
+The field whose values are counted. entityType: of the node. tags, timestamp: of the document that the node is, or is a passage of.
+"""
 
 
 GeneratedAnswerRemovedCitation: TypeAlias = int
@@ -1916,6 +1890,50 @@ class AnalysisResult(TypedDict):
     """
 
 
+class SearchQuery(TypedDict):
+    query: str
+    """
+    The search text; not only white space.
+    """
+    limit: NotRequired[int]
+    """
+    A value over 100 is clamped to 100.
+    """
+    offset: NotRequired[int]
+    """
+    Number of results to skip. At most 1,000 results are ranked; pages beyond them are empty.
+    """
+    entityTypes: NotRequired[list[EntityType]]
+    """
+    Only nodes of one of these types.
+    """
+    minScore: NotRequired[float]
+    """
+    Only results with at least this score.
+    """
+    properties: NotRequired[PropertyFilter]
+    includeContent: NotRequired[bool]
+    """
+    Include the text of `matchedChunk`.
+    """
+    groupBy: NotRequired[Literal["document"]]
+    """
+    document: return only the best passage of each document. Other nodes are not affected.
+    """
+    facets: NotRequired[list[FacetName]]
+    """
+    Count the values of these fields over all ranked results (`meta.total`, at most 1,000), not only those of the page. The counts are in `meta.facets`.
+    """
+    facetLimit: NotRequired[int]
+    """
+    Maximum number of values of a facet. Requires `facets`.
+    """
+    facetInterval: NotRequired[Literal["day", "month", "year"]]
+    """
+    The calendar interval of the values of `timestamp`, in UTC. If it is omitted: the shortest one with at most `facetLimit` values, or year. Requires `timestamp` in `facets`.
+    """
+
+
 class HybridQuery(TypedDict):
     query: str
     """
@@ -1945,6 +1963,18 @@ class HybridQuery(TypedDict):
     groupBy: NotRequired[Literal["document"]]
     """
     document: return only the best passage of each document. Other nodes are not affected.
+    """
+    facets: NotRequired[list[FacetName]]
+    """
+    Count the values of these fields over all ranked results (`meta.total`, at most 1,000), not only those of the page. The counts are in `meta.facets`.
+    """
+    facetLimit: NotRequired[int]
+    """
+    Maximum number of values of a facet. Requires `facets`.
+    """
+    facetInterval: NotRequired[Literal["day", "month", "year"]]
+    """
+    The calendar interval of the values of `timestamp`, in UTC. If it is omitted: the shortest one with at most `facetLimit` values, or year. Requires `timestamp` in `facets`.
     """
     hops: NotRequired[int]
     """

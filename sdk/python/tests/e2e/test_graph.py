@@ -197,8 +197,11 @@ def test_documents_are_written_found_and_deleted(client: Client) -> None:
                if hit.get("document", {}).get("externalId") == external]:  # fmt: skip
         assert time.monotonic() < end, "the document is not found"
         time.sleep(0.2)
-    hits = client.search.hybrid("compressor", hops=1, explain=True, weights={"text": 1, "vector": 0.5})
+    hits = client.search.hybrid(
+        "compressor", hops=1, explain=True, weights={"text": 1, "vector": 0.5}, facets=["entityType"]
+    )
     assert hits.items[0]["score"] == 1
+    assert hits.meta["facets"]["entityType"]["values"]
     answer = client.search.answer("who supplies compressed air?", max_sentences=1, hops=1, min_score=0.1)
     assert answer["answer"] == "The compressor in the attic supplies the paint shop with compressed air. [1]"
     assert answer["citations"][0]["document"]["externalId"] == external

@@ -60,6 +60,16 @@ def test_a_query_of_points_has_the_names_of_the_api() -> None:
     ]  # fmt: skip
 
 
+def test_facets_have_the_names_of_the_api_and_are_in_the_page() -> None:
+    facets = {"tags": {"values": [{"value": "a", "count": 2}], "other": 0, "missing": 1}}
+    server = Server(answer([], total=3, limit=10, offset=0, hasMore=False, nextCursor=None, facets=facets))
+    hits = client(server).search.nodes("pump", facets=["tags", "timestamp"], facet_limit=5, facet_interval="year")
+    assert hits.meta["facets"] == facets
+    assert content(server.requests[0]) == {
+        "query": "pump", "limit": 10, "facets": ["tags", "timestamp"], "facetLimit": 5, "facetInterval": "year"
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800", datetime(2026, 1, 1), object()])
 def test_values_without_a_form_in_json_are_refused_before_a_request(value: Any) -> None:
     server = Server()

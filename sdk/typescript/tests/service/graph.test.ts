@@ -217,8 +217,10 @@ test('documents are written, found and deleted', async () => {
     hops: 1,
     explain: true,
     weights: { text: 1, vector: 0.5 },
+    facets: ['entityType'],
   })
   expect(hits.items[0]?.score).toBe(1)
+  expect(hits.meta.facets?.entityType?.values.length).toBeGreaterThan(0)
   const { answer, citations } = await search.answer('who supplies compressed air?', {
     maxSentences: 1,
     hops: 1,

@@ -103,6 +103,20 @@ test('queries of points have the parameters of the API', async () => {
   ])
 })
 
+test('facets of a search are sent and returned', async () => {
+  const facets = { tags: { values: [{ value: 'a', count: 2 }], other: 0, missing: 1 } }
+  const meta = { total: 3, limit: 10, offset: 0, hasMore: false, nextCursor: null, facets }
+  const server = await replies(answer([], 200, meta))
+  const client = clientOf(server.url)
+  const hits = await client.search.nodes('pump', { facets: ['tags'], facetLimit: 5 })
+  expect(hits.meta.facets).toEqual(facets)
+  expect(JSON.parse(server.requests[0]?.text ?? '')).toEqual({
+    query: 'pump',
+    facets: ['tags'],
+    facetLimit: 5,
+  })
+})
+
 describe('values that JSON would change', () => {
   test.each([
     NaN,
