@@ -48,14 +48,26 @@ func Resource(w http.ResponseWriter, r *http.Request, data any) {
 	Data(w, r, http.StatusOK, data)
 }
 
-// Condition is the condition of the header If-Match: the change of a resource happens only if the client knows its
-// current state. A nil Condition is met by each state.
-type Condition struct{ tags []string }
+// Condition is the condition of the header If-Match or If-None-Match of a change: the change happens only if the client
+// knows the current state of the resource, or if there is no such resource. A nil Condition is met by each state.
+type Condition struct {
+	absent bool // no resource exists; otherwise one of the tags is that of its state
+	tags   []string
+}
 
-// IfMatch returns the condition of a request, nil if there is none. The error is Malformed if the header is no list of
-// entity tags.
-func IfMatch(r *http.Request) (*Condition, error) {
-	headers := r.Header.Values("If-Match")
+// ConditionOf returns the condition of a change, nil if there is none. The error is Malformed if If-Match is no list of
+// entity tags, if If-None-Match is not *, or if the request has both.
+func ConditionOf(r *http.Request) (*Condition, error) {
+	headers, none := r.Header.Values("If-Match"), r.Header.Values("If-None-Match")
+	if len(none) > 0 {
+		if strings.TrimSpace(strings.Join(none, ",")) != "*" {
+			return nil, fault.Field(fault.Malformed, "If-None-Match", "must be * in a change")
+		}
+		if len(headers) > 0 {
+			return nil, fault.Field(fault.Malformed, "If-None-Match", "must not be combined with If-Match")
+		}
+		return &Condition{absent: true}, nil
+	}
 	if len(headers) == 0 {
 		return nil, nil
 	}
@@ -79,8 +91,11 @@ func isQuoted(text string) bool {
 // Check returns a Conflict error unless the current state of the resource meets the condition. data is that of a GET,
 // nil if there is no such resource. The tags are compared as weak ones, because all are: see ETag.
 func (c *Condition) Check(data any) error {
-	if c == nil {
+	if c == nil || c.absent && data == nil {
 		return nil
+	}
+	if c.absent {
+		return fault.New(fault.Conflict, "It exists already").With("field", "If-None-Match").With("reason", "already_exists")
 	}
 	if data != nil {
 		tag, err := TagOf(data)

@@ -17,7 +17,7 @@ func ifMatch(t *testing.T, headers ...string) (*reply.Condition, error) {
 	for _, header := range headers {
 		r.Header.Add("If-Match", header)
 	}
-	return reply.IfMatch(r)
+	return reply.ConditionOf(r)
 }
 
 func TestConditionsAreMetByTheTagsInThem(t *testing.T) {
@@ -54,5 +54,24 @@ func TestHeadersThatAreNoEntityTagsAreMalformed(t *testing.T) {
 		_, err := ifMatch(t, headers...)
 		require.Equal(t, fault.Malformed, fault.KindOf(err), "%q", headers)
 		require.Contains(t, err.Error(), "If-Match")
+	}
+}
+
+func TestIfNoneMatchIsMetWhereNothingExists(t *testing.T) {
+	r := httptest.NewRequest(http.MethodPut, "/api/rules/a", nil)
+	r.Header.Set("If-None-Match", " * ")
+	condition, err := reply.ConditionOf(r)
+	require.NoError(t, err)
+	require.NoError(t, condition.Check(nil))
+	require.Equal(t, fault.Conflict, fault.KindOf(condition.Check(map[string]int{"a": 1})))
+
+	r.Header.Set("If-Match", "*")
+	_, err = reply.ConditionOf(r)
+	require.Equal(t, fault.Malformed, fault.KindOf(err), "both headers")
+	for _, header := range []string{"", `"a"`, "*, *", `*, "a"`, "**"} {
+		r := httptest.NewRequest(http.MethodPut, "/api/rules/a", nil)
+		r.Header.Set("If-None-Match", header)
+		_, err := reply.ConditionOf(r)
+		require.Equal(t, fault.Malformed, fault.KindOf(err), "%q", header)
 	}
 }

@@ -35,7 +35,7 @@ func (a *api) alertmanagers(w http.ResponseWriter, r *http.Request) error {
 func listOf(urls []string) alertmanagers { return alertmanagers{append([]string{}, urls...)} }
 
 func (a *api) setAlertmanagers(w http.ResponseWriter, r *http.Request) error {
-	condition, err := reply.IfMatch(r)
+	condition, err := reply.ConditionOf(r)
 	if err != nil {
 		return err
 	}

@@ -147,7 +147,7 @@ func (a *api) put(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	condition, err := reply.IfMatch(r)
+	condition, err := reply.ConditionOf(r)
 	if err != nil {
 		return err
 	}

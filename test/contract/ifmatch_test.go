@@ -2,6 +2,8 @@ package contract_test
 
 import (
 	"net/http"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,4 +61,42 @@ func TestChangesOfAnotherStateAreRefused(t *testing.T) {
 		requireStatus(t, http.StatusOK, put(bodies[2], "*"))
 		requireStatus(t, http.StatusOK, put(bodies[0], ""))
 	}
+}
+
+// TestAFileIsCreatedOnceWithIfNoneMatch creates a file of rules with If-None-Match.
+func TestAFileIsCreatedOnceWithIfNoneMatch(t *testing.T) {
+	t.Parallel()
+	l := startLive(t)
+	put := func(path, body string, header map[string]string) *contract.Answer {
+		header["Content-Type"] = "application/json"
+		return l.Do(t, contract.Request{Method: http.MethodPut, Path: path, Body: body, Header: header})
+	}
+	const first, second = `{"groups":[{"name":"a","rules":[]}]}`, `{"groups":[{"name":"b","rules":[]}]}`
+	path := rulesPath + "main"
+	field := map[string]any{"field": "If-None-Match"}
+	both := put(path, first, map[string]string{"If-None-Match": "*", "If-Match": "*"})
+	both.RequireFailure(t, 400, validation, "", field)
+	for _, tag := range []string{`"a"`, "*, *", "**"} {
+		header := map[string]string{"If-None-Match": tag, "Content-Type": "application/json"}
+		odd := l.DoUnchecked(t, contract.Request{Method: http.MethodPut, Path: path, Body: first, Header: header})
+		odd.RequireFailure(t, 400, validation, "", field)
+	}
+	requireStatus(t, http.StatusNotFound, l.Do(t, contract.Request{Path: path}))
+
+	// Of writers at the same time, one creates the file.
+	statuses := make([]int, 8)
+	var writers sync.WaitGroup
+	for i := range statuses {
+		writers.Go(func() { statuses[i] = put(path, first, map[string]string{"If-None-Match": "*"}).Status })
+	}
+	writers.Wait()
+	slices.Sort(statuses)
+	require.Equal(t, http.StatusCreated, statuses[0])
+	require.Equal(t, slices.Repeat([]int{http.StatusConflict}, 7), statuses[1:])
+
+	put(path, second, map[string]string{"If-None-Match": "*"}).RequireFailure(t, 409, "CONFLICT", "It exists already",
+		map[string]any{"field": "If-None-Match", "reason": "already_exists"})
+	require.Contains(t, string(l.Do(t, contract.Request{Path: path}).Data), `a`)
+	requireStatus(t, http.StatusConflict,
+		put("/api/alertmanagers", `{"urls":[]}`, map[string]string{"If-None-Match": "*"}))
 }

@@ -4682,6 +4682,11 @@ export interface components {
          */
         IfMatch: string;
         /**
+         * @description `*`: create the resource, and replace none. If it exists, the response is 409 with the reason `already_exists`
+         *     and nothing changes. It cannot be combined with `If-Match`.
+         */
+        IfNoneMatch: "*";
+        /**
          * @description 1 to 255 visible ASCII characters. The key is reserved for your actor on this route for 24 hours. A request with
          *     the same key and the same body returns the stored response of the first request, with
          *     `Idempotent-Replayed: true`. Another body returns 422. While the first request is running, the response is 409
@@ -9208,6 +9213,11 @@ export interface operations {
                  *     resource exists. If the state is another one, the response is 409 "Version mismatch" and nothing changes.
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description `*`: create the resource, and replace none. If it exists, the response is 409 with the reason `already_exists`
+                 *     and nothing changes. It cannot be combined with `If-Match`.
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
                 /**

@@ -92,7 +92,8 @@ async function waitUntilCovered(dialog: Locator): Promise<void> {
 const selection = (area: Locator): Promise<string> =>
   area.evaluate((one: HTMLTextAreaElement) => one.value.slice(one.selectionStart, one.selectionEnd))
 
-test('creates a file that begins with a working example', async ({ page, tenant }) => {
+test('creates a file that begins with a working example', async ({ page, tenant, watch }) => {
+  watch.allow(/status of 409 .*\/rules\/machines/)
   await openRules(page, tenant)
   await page.getByRole('button', { name: 'New file' }).click()
   const form = page.getByRole('dialog', { name: 'New file of rules' })

@@ -5,23 +5,27 @@ import { readAlertmanagers, readFile, saveAlertmanagers, saveFile } from './writ
 let sent: string[] = []
 let bodies: unknown[] = []
 let tags: (string | null)[] = []
+let absent: (string | null)[] = []
 let answers: Record<string, unknown> = {}
 
 const CONFLICT = { status: 409, error: { code: 'CONFLICT', details: { field: 'If-Match' } } }
+const EXISTS = { status: 409, error: { code: 'CONFLICT', details: { field: 'If-None-Match' } } }
 const GONE = { status: 404, error: { code: 'NOT_FOUND' } }
 
 beforeEach(() => {
   sent = []
   bodies = []
   tags = []
+  absent = []
   answers = {}
   vi.stubGlobal('fetch', (address: string, init: RequestInit) => {
     const request = `${init.method} ${address.replace(/^\/admin\/api/, '')}`
     sent.push(request)
     bodies.push(init.body)
     tags.push(new Headers(init.headers).get('If-Match'))
+    absent.push(new Headers(init.headers).get('If-None-Match'))
     const answer = answers[request]
-    const refused = [CONFLICT, GONE].find((refusal) => refusal === answer)
+    const refused = [CONFLICT, EXISTS, GONE].find((refusal) => refusal === answer)
     return Promise.resolve(
       new Response(JSON.stringify(refused ? { error: refused.error } : { data: answer ?? null }), {
         status: refused?.status ?? 200,
@@ -32,7 +36,6 @@ beforeEach(() => {
 })
 afterEach(() => vi.unstubAllGlobals())
 
-const LIST = 'GET /rules?limit=100'
 const GET_FILE = 'GET /rules/machines'
 const PUT_FILE = 'PUT /rules/machines'
 const base = { etag: 'W/"base"' }
@@ -49,26 +52,25 @@ describe('a file', () => {
   })
 
   it('is created if there is none of the name', async () => {
-    answers = { [LIST]: [{ name: 'others', version: 1 }] }
     expect(await saveFile('w', 'machines', 'groups: []', null)).toEqual({ saved: true })
-    expect(sent).toEqual([LIST, PUT_FILE])
-    expect(bodies[1]).toBe('groups: []')
-    expect(tags[1]).toBeNull()
+    expect(sent).toEqual([PUT_FILE])
+    expect(bodies).toEqual(['groups: []'])
+    expect([tags, absent]).toEqual([[null], ['*']])
   })
 
   it('is not created if there is one of the name', async () => {
-    answers = { [LIST]: [{ name: 'machines', version: 1 }], [GET_FILE]: { content: 'theirs' } }
+    answers = { [PUT_FILE]: EXISTS, [GET_FILE]: { content: 'theirs' } }
     expect(await saveFile('w', 'machines', 'x', null)).toMatchObject({
       saved: false,
       theirs: { content: 'theirs' },
     })
-    expect(sent).toEqual([LIST, GET_FILE])
+    expect(sent).toEqual([PUT_FILE, GET_FILE])
   })
 
   it('is replaced if its state is that of the edited one', async () => {
     expect(await saveFile('w', 'machines', 'x', base)).toEqual({ saved: true })
     expect(sent).toEqual([PUT_FILE])
-    expect(tags).toEqual(['W/"base"'])
+    expect([tags, absent]).toEqual([['W/"base"'], [null]])
   })
 
   it.each([

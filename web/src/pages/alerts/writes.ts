@@ -50,13 +50,18 @@ export const checkFile = (workspace: string, name: string, text: string) =>
 /** The result of a write: done, or not done because of the state `theirs`, which somebody else wrote. */
 export type Outcome<T> = { saved: true } | { saved: false; theirs: T }
 
-/** Sends a PUT that replaces the state with an entity tag. It returns false if the current state is another one. */
-async function replace(path: string, etag: string, options: Options): Promise<boolean> {
+/** The header of a PUT that replaces the state `base`, or that creates what does not exist if it is null. */
+const condition = (base: { etag: string } | null) =>
+  base ? { name: 'If-Match', value: base.etag } : { name: 'If-None-Match', value: '*' }
+
+/** Sends a PUT that replaces the state `base`. It returns false if the current state is another one. */
+async function replace(path: string, base: { etag: string } | null, options: Options): Promise<boolean> {
+  const { name, value } = condition(base)
   try {
-    await api.put<unknown>(path, { ...options, headers: { 'If-Match': etag } })
+    await api.put<unknown>(path, { ...options, headers: { [name]: value } })
     return true
   } catch (error) {
-    if (error instanceof ApiError && error.status === 409 && error.details.field === 'If-Match') return false
+    if (error instanceof ApiError && error.status === 409 && error.details.field === name) return false
     throw error
   }
 }
@@ -72,18 +77,9 @@ export async function saveFile(
   text: string,
   base: Pick<StoredFile, 'etag'> | null,
 ): Promise<Outcome<StoredFile | null>> {
-  const options = { workspace, raw: raw(text) }
-  if (base) {
-    if (await replace(pathOf(name), base.etag, options)) return { saved: true }
-    const theirs = await findFile(workspace, name)
-    return theirs?.content === text ? { saved: true } : { saved: false, theirs }
-  }
-  // No entity tag means that there is no file.
-  const list = await api.list<RuleFile>(FILES, { workspace, query: { limit: MAX_FILES } })
-  if (list.data.some((file) => file.name === name))
-    return { saved: false, theirs: await findFile(workspace, name) }
-  await api.put<unknown>(pathOf(name), options)
-  return { saved: true }
+  if (await replace(pathOf(name), base, { workspace, raw: raw(text) })) return { saved: true }
+  const theirs = await findFile(workspace, name)
+  return theirs?.content === text ? { saved: true } : { saved: false, theirs }
 }
 
 const ALERTMANAGERS = '/alertmanagers'
@@ -109,7 +105,7 @@ export async function saveAlertmanagers(
   urls: readonly string[],
   base: Pick<StoredAlertmanagers, 'etag'>,
 ): Promise<Outcome<StoredAlertmanagers>> {
-  if (await replace(ALERTMANAGERS, base.etag, { workspace, body: { urls } })) return { saved: true }
+  if (await replace(ALERTMANAGERS, base, { workspace, body: { urls } })) return { saved: true }
   const theirs = await readAlertmanagers(workspace)
   return theirs.urls.join('\n') === urls.join('\n') ? { saved: true } : { saved: false, theirs }
 }
