@@ -83,6 +83,16 @@ $(BIN)/%-python/.installed: test/%/requirements.txt
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r $<
 	@touch $@
 
+# What formats and checks Python: ruff, in the version of the SDK's tests.
+LINT_PYTHON := $(BIN)/lint-python/.installed
+
+$(LINT_PYTHON): test/sdk/requirements.txt
+	@echo "installing ruff"
+	@rm -rf $(@D) && python3 -m venv $(@D)
+	@sed -n '/^ruff==/,/[^\\]$$/p' $< >$(@D)/requirements.txt
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r $(@D)/requirements.txt
+	@touch $@
+
 # What drives the page in a browser. Chromium itself is Debian's, in its headless edition: where it is
 # missing and cannot be installed, the tests say aloud that they did not run.
 BROWSER_DEPS := test/browser/node_modules/.package-lock.json
@@ -130,7 +140,7 @@ browser: build chromium $(BROWSER_DEPS) ## the tests of the administration page 
 
 .PHONY: test
 test: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
-test: build chromium mosquitto $(BROWSER_DEPS) $(TOOLS)/golangci-lint ## set up, check and test everything on the embedded engines
+test: build chromium mosquitto $(BROWSER_DEPS) $(TOOLS)/golangci-lint $(LINT_PYTHON) ## set up, check and test everything on the embedded engines
 	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
 	@test/stages.sh short
@@ -138,7 +148,7 @@ test: build chromium mosquitto $(BROWSER_DEPS) $(TOOLS)/golangci-lint ## set up,
 
 .PHONY: test-all
 test-all: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
-test-all: build chromium mosquitto pgbouncer $(BROWSER_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(OTEL_PYTHON) $(SDK_PYTHON) $(SDK_TYPESCRIPT) $(TOOLS)/golangci-lint ## make test in its long form, on Apache Kafka as well, and with the clients and servers of other projects
+test-all: build chromium mosquitto pgbouncer $(BROWSER_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(OTEL_PYTHON) $(SDK_PYTHON) $(SDK_TYPESCRIPT) $(TOOLS)/golangci-lint $(LINT_PYTHON) ## make test in its long form, on Apache Kafka as well, and with the clients and servers of other projects
 	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
 	@test/stages.sh all
@@ -228,9 +238,16 @@ $(TOOLS)/air: internal/tools/dev/go.mod internal/tools/dev/go.sum
 	@cd internal/tools/dev && go build -o $(TOOLS)/ github.com/air-verse/air
 
 .PHONY: lint
-lint: $(TOOLS)/golangci-lint $(BIN)/.page-linted ## golangci-lint, with the import rules of the design; the page's sources
+lint: $(TOOLS)/golangci-lint $(BIN)/.page-linted $(LINT_PYTHON) ## golangci-lint, with the import rules of the design; the page's sources; Python
+	@$(BIN)/lint-python/bin/ruff check --no-cache --quiet .
+	@$(BIN)/lint-python/bin/ruff format --no-cache --quiet --check . || { echo "make python-format formats them" >&2; exit 1; }
 	@$(TOOLS)/golangci-lint run ./...
 	@cd sdk/go && $(TOOLS)/golangci-lint run --config ../../.golangci.yml ./...
+
+.PHONY: python-format
+python-format: $(LINT_PYTHON) ## format Python, and correct what can be corrected automatically
+	@$(BIN)/lint-python/bin/ruff check --no-cache --quiet --fix .
+	@$(BIN)/lint-python/bin/ruff format --no-cache --quiet .
 
 .PHONY: generate
 generate: $(TOOLS)/buf $(TOOLS)/protoc-gen-go ## make the generated code again

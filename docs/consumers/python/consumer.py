@@ -12,16 +12,15 @@ import os
 import signal
 import sys
 import uuid
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from google.protobuf.message import DecodeError
-
 from points_pb2 import PointsRecord
 from table import Table
 
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 OFFSET_BITS = (1 << 48) - 1  # of the version in a header
 WAIT = 10.0  # seconds, for an answer of Kafka
 
@@ -48,7 +47,8 @@ def login():
         return {}
     return {
         "security.protocol": "SASL_PLAINTEXT",  # with TLS: "SASL_SSL"
-        "sasl.mechanism": os.environ.get("LIVEGRAPH_KAFKA_SASL_MECHANISM", "").upper() or "SCRAM-SHA-256",  # the embedded Kafka's
+        # The default is that of the embedded Kafka.
+        "sasl.mechanism": os.environ.get("LIVEGRAPH_KAFKA_SASL_MECHANISM", "").upper() or "SCRAM-SHA-256",
         "sasl.username": user,
         "sasl.password": os.environ.get("LIVEGRAPH_KAFKA_SASL_PASSWORD", ""),
     }
@@ -62,14 +62,16 @@ class Member:
         self.begun = set()  # partitions whose start the command line has had a say in
         self.next = {}  # by partition that is assigned, the next offset
         self.ends = {}
-        self.consumer = Consumer({
-            "bootstrap.servers": options.brokers,
-            **login(),
-            "group.id": options.group,
-            "enable.auto.commit": False,  # committed is what is done, not what was fetched
-            "auto.offset.reset": "earliest",  # a new group misses nothing
-            "fetch.max.bytes": 8 << 20,
-        })
+        self.consumer = Consumer(
+            {
+                "bootstrap.servers": options.brokers,
+                **login(),
+                "group.id": options.group,
+                "enable.auto.commit": False,  # committed is what is done, not what was fetched
+                "auto.offset.reset": "earliest",  # a new group misses nothing
+                "fetch.max.bytes": 8 << 20,
+            }
+        )
         self.consumer.subscribe([options.topic], on_assign=self.assigned, on_revoke=self.revoked, on_lost=self.revoked)
 
     def assigned(self, consumer, partitions):
@@ -108,21 +110,31 @@ def read(record, version):
     workspace = str(uuid.UUID(bytes=record.workspace_id))
     for s in record.series:
         series = {
-            "workspace": workspace, "id": f"{s.series_id:016x}", "source": str(uuid.UUID(bytes=s.source_id)),
-            "metric": s.metric, "tags": json.dumps({t.key: t.value for t in s.tags}, ensure_ascii=False),
+            "workspace": workspace,
+            "id": f"{s.series_id:016x}",
+            "source": str(uuid.UUID(bytes=s.source_id)),
+            "metric": s.metric,
+            "tags": json.dumps({t.key: t.value for t in s.tags}, ensure_ascii=False),
         }
         times = [at * s.timestamp_unit_us for at in accumulate(s.timestamp_deltas)]  # microseconds since 1970
         times = times or accumulate(s.timestamp_deltas_us)
-        power = 10 ** s.decimal_scale  # integers divided by it are the very floats that were accepted
+        power = 10**s.decimal_scale  # integers divided by it are the very floats that were accepted
         decimals = [integer / power for integer in accumulate(s.decimal_deltas)]
         yield series, [(at, value, version) for at, value in zip(times, decimals or s.values or s.texts)]
     for d in record.deletions:
-        yield None, {
-            "workspace": workspace, "whole_workspace": d.whole_workspace, "whole": d.whole_source, "version": version,
-            "source": None if d.whole_workspace else str(uuid.UUID(bytes=d.source_id)),
-            "metric": d.metric if d.HasField("metric") else None,
-            "from_us": d.from_us if d.HasField("from_us") else None, "to_us": d.to_us if d.HasField("to_us") else None,
-        }
+        yield (
+            None,
+            {
+                "workspace": workspace,
+                "whole_workspace": d.whole_workspace,
+                "whole": d.whole_source,
+                "version": version,
+                "source": None if d.whole_workspace else str(uuid.UUID(bytes=d.source_id)),
+                "metric": d.metric if d.HasField("metric") else None,
+                "from_us": d.from_us if d.HasField("from_us") else None,
+                "to_us": d.to_us if d.HasField("to_us") else None,
+            },
+        )
 
 
 def print_line(**line):
@@ -133,15 +145,28 @@ def print_line(**line):
 def print_points(series, points):
     """Prints a line for each point."""
     for at, value, version in points:
-        print_line(workspace=series["workspace"], source=series["source"], metric=series["metric"],
-                   tags=json.loads(series["tags"]), time=stamp(at), value=value, version=version)
+        print_line(
+            workspace=series["workspace"],
+            source=series["source"],
+            metric=series["metric"],
+            tags=json.loads(series["tags"]),
+            time=stamp(at),
+            value=value,
+            version=version,
+        )
 
 
 def print_deletion(d):
     """Prints a line that says what is gone."""
-    print_line(workspace=d["workspace"], deleted=d["source"], metric=d["metric"], wholeSource=d["whole"],
-               wholeWorkspace=d["whole_workspace"], version=d["version"],
-               **{name: None if d[us] is None else stamp(d[us]) for name, us in (("from", "from_us"), ("to", "to_us"))})
+    print_line(
+        workspace=d["workspace"],
+        deleted=d["source"],
+        metric=d["metric"],
+        wholeSource=d["whole"],
+        wholeWorkspace=d["whole_workspace"],
+        version=d["version"],
+        **{name: None if d[us] is None else stamp(d[us]) for name, us in (("from", "from_us"), ("to", "to_us"))},
+    )
 
 
 def take(message, options, table):
@@ -152,7 +177,9 @@ def take(message, options, table):
     except DecodeError as error:
         print(f"partition {message.partition()}, offset {message.offset()} is passed over: {error}", file=sys.stderr)
         return
-    if len(record.workspace_id) != 16 or options.workspace and uuid.UUID(bytes=record.workspace_id) != options.workspace:
+    if len(record.workspace_id) != 16 or (
+        options.workspace and uuid.UUID(bytes=record.workspace_id) != options.workspace
+    ):
         return
     for series, content in read(record, version_of(message)):
         if table:
@@ -185,21 +212,45 @@ def run(options):
         member.consumer.close()
     if table:
         for workspace, source, metric, tags, count, total, last in table.summary():
-            print_line(workspace=workspace, source=source, metric=metric, tags=json.loads(tags), count=count, sum=total, last=last)
+            print_line(
+                workspace=workspace,
+                source=source,
+                metric=metric,
+                tags=json.loads(tags),
+                count=count,
+                sum=total,
+                last=last,
+            )
 
 
 def parse():
     """Reads the command line."""
     p = argparse.ArgumentParser(description="Reads points from Livegraph's log.")
-    p.add_argument("--brokers", default=os.environ.get("LIVEGRAPH_KAFKA_BROKERS"), help="addresses of Kafka, host:port, by comma")
+    p.add_argument(
+        "--brokers", default=os.environ.get("LIVEGRAPH_KAFKA_BROKERS"), help="addresses of Kafka, host:port, by comma"
+    )
     p.add_argument("--topic", default="points", help="the topic, with its prefix")
-    p.add_argument("--group", default="example-python", help="the consumer group; another one reads from the beginning")
+    p.add_argument(
+        "--group", default="example-python", help="the consumer group; another one reads from the beginning"
+    )
     p.add_argument("--workspace", type=uuid.UUID, help="only points of this workspace")
     p.add_argument("--from-offset", type=int, metavar="N", help="read again from this offset of each partition")
-    p.add_argument("--from-time", type=lambda t: datetime.fromisoformat(t), metavar="TIME", help="read again what the log has got since then (RFC 3339)")
+    p.add_argument(
+        "--from-time",
+        type=lambda t: datetime.fromisoformat(t),
+        metavar="TIME",
+        help="read again what the log has got since then (RFC 3339)",
+    )
     p.add_argument("--until-end", action="store_true", help="stop when all is read that is there at the start")
-    p.add_argument("--summary", action="store_true", help="keep a table, and print a line a series at the end, not one a point")
-    p.add_argument("--db", default=":memory:", metavar="FILE", help="where the table is kept; with a group of its own it goes on where it was")
+    p.add_argument(
+        "--summary", action="store_true", help="keep a table, and print a line a series at the end, not one a point"
+    )
+    p.add_argument(
+        "--db",
+        default=":memory:",
+        metavar="FILE",
+        help="where the table is kept; with a group of its own it goes on where it was",
+    )
     options = p.parse_args()
     if not options.brokers:
         p.error("--brokers is missing: `livegraph topics` shows the address of Kafka")

@@ -38,12 +38,12 @@ class Table:
         than what is there or deleted."""
         if self.db.execute("SELECT 1 FROM gone WHERE workspace = ?", (series["workspace"],)).fetchone():
             return
-        self.db.execute(
-            "INSERT OR IGNORE INTO series VALUES (:workspace, :id, :source, :metric, :tags)", series)
+        self.db.execute("INSERT OR IGNORE INTO series VALUES (:workspace, :id, :source, :metric, :tags)", series)
         self.db.executemany(
             """INSERT INTO points VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
                SET value = excluded.value, version = excluded.version WHERE excluded.version >= points.version""",
-            [(series["workspace"], series["id"], *point) for point in points])
+            [(series["workspace"], series["id"], *point) for point in points],
+        )
         self._bury(series)
 
     def remove(self, deletion):
@@ -55,21 +55,31 @@ class Table:
             return
         known = self.db.execute(
             """SELECT 1 FROM deletions WHERE workspace = :workspace AND source = :source AND version = :version
-               AND metric IS :metric AND from_us IS :from_us AND to_us IS :to_us""", deletion).fetchone()
+               AND metric IS :metric AND from_us IS :from_us AND to_us IS :to_us""",
+            deletion,
+        ).fetchone()
         if not known:
             self.db.execute(
-                "INSERT INTO deletions VALUES (:workspace, :source, :metric, :from_us, :to_us, :whole, :version)", deletion)
+                "INSERT INTO deletions VALUES (:workspace, :source, :metric, :from_us, :to_us, :whole, :version)",
+                deletion,
+            )
         of_source = self.db.execute(
-            "SELECT workspace, id, source, metric FROM series WHERE workspace = :workspace AND source = :source", deletion)
+            "SELECT workspace, id, source, metric FROM series WHERE workspace = :workspace AND source = :source",
+            deletion,
+        )
         for workspace, series, source, metric in of_source.fetchall():
             self._bury({"workspace": workspace, "id": series, "source": source, "metric": metric})
 
     def _bury(self, series):
         buried = {key: series[key] for key in ("workspace", "id", "source", "metric")}
-        if self.db.execute("SELECT 1 FROM deletions WHERE workspace = ? AND source = ?", (series["workspace"], series["source"])).fetchone():
+        if self.db.execute(
+            "SELECT 1 FROM deletions WHERE workspace = ? AND source = ?", (series["workspace"], series["source"])
+        ).fetchone():
             self.db.execute(
                 f"""DELETE FROM points AS p WHERE p.workspace = :workspace AND p.series = :id
-                    AND EXISTS (SELECT 1 FROM deletions d WHERE {COVERED})""", buried)
+                    AND EXISTS (SELECT 1 FROM deletions d WHERE {COVERED})""",
+                buried,
+            )
 
     def commit(self):
         """Makes the changes hold."""
@@ -81,6 +91,8 @@ class Table:
         return self.db.execute(
             """SELECT s.workspace, s.source, s.metric, s.tags, count(*),
                       sum(CASE WHEN typeof(p.value) = 'text' THEN 0.0 ELSE p.value END),
-                      (SELECT value FROM points l WHERE l.workspace = s.workspace AND l.series = s.id ORDER BY time_us DESC LIMIT 1)
+                      (SELECT value FROM points l WHERE l.workspace = s.workspace AND l.series = s.id
+                      ORDER BY time_us DESC LIMIT 1)
                FROM series s JOIN points p ON p.workspace = s.workspace AND p.series = s.id
-               GROUP BY s.workspace, s.id ORDER BY s.source, s.metric""").fetchall()
+               GROUP BY s.workspace, s.id ORDER BY s.source, s.metric"""
+        ).fetchall()

@@ -14,10 +14,12 @@ THREADS, COLLECTIONS = 6, 40
 
 
 def schema():
-    return CollectionSchema(fields=[
-        FieldSchema("id", DataType.VARCHAR, is_primary=True, max_length=64),
-        FieldSchema("vector", DataType.FLOAT_VECTOR, dim=4),
-    ])
+    return CollectionSchema(
+        fields=[
+            FieldSchema("id", DataType.VARCHAR, is_primary=True, max_length=64),
+            FieldSchema("vector", DataType.FLOAT_VECTOR, dim=4),
+        ]
+    )
 
 
 def together(do):
@@ -47,7 +49,7 @@ def main():
         writes.install()
     base = lite.MilvusLite(folder)
     for n in range(COLLECTIONS):
-        given = together(lambda: base.create_collection(f"c{n}", schema()))
+        given = together(lambda name=f"c{n}": base.create_collection(name, schema()))
         refused = [g for g in given if isinstance(g, Exception)]
         assert len(refused) == THREADS - 1, f"{THREADS - len(refused)} have made one collection"
         assert all(isinstance(g, CollectionAlreadyExistsError) for g in refused), refused
@@ -55,7 +57,7 @@ def main():
 
     base = lite.MilvusLite(folder)
     for n in range(COLLECTIONS):
-        given = together(lambda: base.get_collection(f"c{n}"))
+        given = together(lambda name=f"c{n}": base.get_collection(name))
         assert len({id(g) for g in given}) == 1, f"one collection is open {len({id(g) for g in given})} times: {given}"
 
     left = os.path.join(folder, "collections", "rest")

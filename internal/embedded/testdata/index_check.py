@@ -19,11 +19,18 @@ def main():
 
         writes.install()
     base = lite.MilvusLite(folder)
-    rows = base.create_collection("rows", CollectionSchema(fields=[
-        FieldSchema("id", DataType.VARCHAR, is_primary=True, max_length=64),
-        FieldSchema("vector", DataType.FLOAT_VECTOR, dim=DIMENSIONS),
-    ]))
-    rows.create_index("vector", {"index_type": "HNSW", "metric_type": "COSINE", "params": {"M": 16, "efConstruction": 200}})
+    rows = base.create_collection(
+        "rows",
+        CollectionSchema(
+            fields=[
+                FieldSchema("id", DataType.VARCHAR, is_primary=True, max_length=64),
+                FieldSchema("vector", DataType.FLOAT_VECTOR, dim=DIMENSIONS),
+            ]
+        ),
+    )
+    rows.create_index(
+        "vector", {"index_type": "HNSW", "metric_type": "COSINE", "params": {"M": 16, "efConstruction": 200}}
+    )
     rows.load()
     rows.upsert([{"id": str(n), "vector": [float(n % (d + 2) + 1) for d in range(DIMENSIONS)]} for n in range(ROWS)])
     rows.flush()
@@ -42,7 +49,9 @@ def main():
             held.load()
             hits = held.search([[1.0] * DIMENSIONS], top_k=ROWS, metric_type="COSINE", output_fields=["id"])[0]
             assert len(hits) == ROWS, f"cut at {cut}: {len(hits)} of {ROWS} rows are found"
-            assert all(os.path.getsize(path) > cut for path in indexes), f"cut at {cut}, again {again}: the file is as it was"
+            assert all(os.path.getsize(path) > cut for path in indexes), (
+                f"cut at {cut}, again {again}: the file is as it was"
+            )
             after.close()
     print("indexes that were cut off are made anew")
     sys.stdout.flush()

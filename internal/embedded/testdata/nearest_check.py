@@ -1,17 +1,17 @@
 """Compares searches by nearest.py with milvus-lite's own, on random rows that are written,
 written over, deleted and flushed. The first argument is a new folder, the second a seed."""
 
+import itertools
 import random
 import sys
 
-import numpy as np
-
 import nearest
+import numpy as np
 from milvus_lite import db as lite
 from milvus_lite.engine import collection as engine
 from milvus_lite.schema.types import CollectionSchema, DataType, FieldSchema
 
-DIMENSIONS, WORKSPACES, ROUNDS = 8, ["%08d-0000-0000-0000-000000000000" % n for n in range(3)], 60
+DIMENSIONS, WORKSPACES, ROUNDS = 8, [f"{n:08d}-0000-0000-0000-000000000000" for n in range(3)], 60
 
 
 def main():
@@ -23,13 +23,20 @@ def main():
     shorter.longer = lambda *a, **k: walked.append(1) or longer(*a, **k)
 
     base = lite.MilvusLite(folder)
-    rows = base.create_collection("rows", CollectionSchema(fields=[
-        FieldSchema("id", DataType.VARCHAR, is_primary=True, max_length=64),
-        FieldSchema("workspace_id", DataType.VARCHAR, max_length=36, is_partition_key=True),
-        FieldSchema("kind", DataType.VARCHAR, max_length=8),
-        FieldSchema("vector", DataType.FLOAT_VECTOR, dim=DIMENSIONS),
-    ]))
-    rows.create_index("vector", {"index_type": "HNSW", "metric_type": "COSINE", "params": {"M": 16, "efConstruction": 200}})
+    rows = base.create_collection(
+        "rows",
+        CollectionSchema(
+            fields=[
+                FieldSchema("id", DataType.VARCHAR, is_primary=True, max_length=64),
+                FieldSchema("workspace_id", DataType.VARCHAR, max_length=36, is_partition_key=True),
+                FieldSchema("kind", DataType.VARCHAR, max_length=8),
+                FieldSchema("vector", DataType.FLOAT_VECTOR, dim=DIMENSIONS),
+            ]
+        ),
+    )
+    rows.create_index(
+        "vector", {"index_type": "HNSW", "metric_type": "COSINE", "params": {"M": 16, "efConstruction": 200}}
+    )
     rows.load()
     rng, numbers = random.Random(seed), np.random.default_rng(seed)
 
@@ -37,26 +44,39 @@ def main():
         for _ in range(4):
             workspace = rng.choice(WORKSPACES)
             expr = rng.choice(["", ' && kind in ["a","b"]', ' && kind == "z"', ' && kind == "none"'])
-            query = [numbers.standard_normal(DIMENSIONS).astype(np.float32).tolist() for _ in range(rng.choice([1, 1, 3]))]
-            asked = dict(top_k=rng.choice([1, 5, 200]), metric_type="COSINE", expr=f'workspace_id == "{workspace}"' + expr,
-                         output_fields=rng.choice([["id"], ["id"], ["id", "kind"]]), search_params={"ef": 400})
+            query = [
+                numbers.standard_normal(DIMENSIONS).astype(np.float32).tolist() for _ in range(rng.choice([1, 1, 3]))
+            ]
+            asked = {
+                "top_k": rng.choice([1, 5, 200]),
+                "metric_type": "COSINE",
+                "expr": f'workspace_id == "{workspace}"' + expr,
+                "output_fields": rng.choice([["id"], ["id"], ["id", "kind"]]),
+                "search_params": {"ef": 400},
+            }
             engine.execute_search_with_index = longer
             want = plain(rows, query, **asked)
             engine.execute_search_with_index = shorter
             got = narrowed(rows, query, **asked)
             assert [[h["id"] for h in q] for q in got] == [[h["id"] for h in q] for q in want], asked
-            for a, b in zip(sum(got, []), sum(want, [])):
+            for a, b in zip(itertools.chain(*got), itertools.chain(*want)):
                 assert abs(a["distance"] - b["distance"]) < 1e-5 and a["entity"] == b["entity"], (a, b)
             found.append(sum(map(len, want)))
 
     found = []
     for _ in range(ROUNDS):
         keys = [(w, n) for w in WORKSPACES for n in rng.sample(range(40), rng.randint(1, 15))]
-        rows.upsert([
-            {"id": f"{w}/{n}", "workspace_id": w, "kind": rng.choice("abz"),
-             "vector": numbers.standard_normal(DIMENSIONS).astype(np.float32).tolist()}
-            for w, n in keys
-        ])
+        rows.upsert(
+            [
+                {
+                    "id": f"{w}/{n}",
+                    "workspace_id": w,
+                    "kind": rng.choice("abz"),
+                    "vector": numbers.standard_normal(DIMENSIONS).astype(np.float32).tolist(),
+                }
+                for w, n in keys
+            ]
+        )
         if rng.random() < 0.5:
             rows.delete([f"{w}/{n}" for w in WORKSPACES for n in rng.sample(range(40), 6)])
         compare()

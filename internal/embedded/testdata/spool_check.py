@@ -14,10 +14,10 @@ BUDGET = 256 << 20
 def filled(data, piece=700_000):
     file = Spool()
     for at in range(0, len(data), piece):
-        view = file.room(len(data[at:at + piece]))
-        view[:] = data[at:at + piece]
+        view = file.room(len(data[at : at + piece]))
+        view[:] = data[at : at + piece]
         view.release()
-        file.size += len(data[at:at + piece])
+        file.size += len(data[at : at + piece])
     file.done()
     return file
 
@@ -80,8 +80,10 @@ def check_failure():
     Spool.kept, Spool.left = [], BUDGET
     filled(bytes(3 * SMALL)).keep()
     real, file = os.ftruncate, filled(b"x")
+
     def fails(fd, size):
         raise OSError("no")
+
     spool.os.ftruncate = fails
     try:
         file.room(2 * SMALL)

@@ -22,11 +22,16 @@ def main():
         writes.install()
     sys.setswitchinterval(1e-6)  # so that threads meet where they can
     base = lite.MilvusLite(folder)
-    rows = base.create_collection("rows", CollectionSchema(fields=[
-        FieldSchema("id", DataType.VARCHAR, is_primary=True, max_length=64),
-        FieldSchema("workspace_id", DataType.VARCHAR, max_length=36, is_partition_key=True),
-        FieldSchema("vector", DataType.FLOAT_VECTOR, dim=DIMENSIONS),
-    ]))
+    rows = base.create_collection(
+        "rows",
+        CollectionSchema(
+            fields=[
+                FieldSchema("id", DataType.VARCHAR, is_primary=True, max_length=64),
+                FieldSchema("workspace_id", DataType.VARCHAR, max_length=36, is_partition_key=True),
+                FieldSchema("vector", DataType.FLOAT_VECTOR, dim=DIMENSIONS),
+            ]
+        ),
+    )
     held, failed = [set() for _ in range(WRITERS)], []
 
     def write(writer):
@@ -34,7 +39,16 @@ def main():
         try:
             for turn in range(ROUNDS):
                 keys = [f"{writer}/{turn}/{n}" for n in range(ROWS)]
-                rows.upsert([{"id": k, "workspace_id": f"{writer % 2}", "vector": [dice.random() for _ in range(DIMENSIONS)]} for k in keys])
+                rows.upsert(
+                    [
+                        {
+                            "id": k,
+                            "workspace_id": f"{writer % 2}",
+                            "vector": [dice.random() for _ in range(DIMENSIONS)],
+                        }
+                        for k in keys
+                    ]
+                )
                 held[writer].update(keys)
                 rows.delete(keys[:1])
                 held[writer].discard(keys[0])
@@ -64,7 +78,9 @@ def main():
 
 def check(who, rows, want):
     found = {r["id"] for r in rows.query(expr='id != ""', output_fields=["id"], limit=16_000)}
-    assert found == want, f"{who} has {len(found)} of {len(want)} rows: {len(want - found)} are lost, {len(found - want)} should be gone"
+    assert found == want, (
+        f"{who} has {len(found)} of {len(want)} rows: {len(want - found)} are lost, {len(found - want)} should be gone"
+    )
 
 
 main()

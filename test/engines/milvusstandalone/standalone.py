@@ -90,12 +90,17 @@ def main():
     config.resolve()
 
     os.chdir(options.data)
-    env = dict(os.environ, DEPLOY_MODE="STANDALONE", METRICS_PORT=str(chosen["metrics"]),
-               ETCD_CONFIG_PATH=etcd(options.data, chosen["etcd_port"], chosen["etcd_peer"]),
-               LOG_LEVEL="warn", LOG_STDOUT="false",
-               COMMON_SESSION_TTL="5",  # after a kill it waits for its own old session to end
-               MILVUS_RUN_DIR=os.path.join(options.data, "run"),
-               LD_LIBRARY_PATH=bin_dir + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
+    env = dict(
+        os.environ,
+        DEPLOY_MODE="STANDALONE",
+        METRICS_PORT=str(chosen["metrics"]),
+        ETCD_CONFIG_PATH=etcd(options.data, chosen["etcd_port"], chosen["etcd_peer"]),
+        LOG_LEVEL="warn",
+        LOG_STDOUT="false",
+        COMMON_SESSION_TTL="5",  # after a kill it waits for its own old session to end
+        MILVUS_RUN_DIR=os.path.join(options.data, "run"),
+        LD_LIBRARY_PATH=bin_dir + ":" + os.environ.get("LD_LIBRARY_PATH", ""),
+    )
     binary = os.path.join(bin_dir, "milvus")
     os.execve(binary, [binary, "run", "standalone"], env)
 

@@ -1,4 +1,5 @@
 """Writes with influxdb, the client of version 1: the key is the password."""
+
 import json
 import os
 from urllib.parse import urlsplit
@@ -10,8 +11,13 @@ address = urlsplit(os.environ["LG"])
 client = InfluxDBClient(address.hostname, address.port, "any", os.environ["KEY"], os.environ["WORKSPACE"], gzip=True)
 result = {"version": client.ping()}
 result["written"] = client.write_points(
-    [{"measurement": "old", "tags": {"room": "A"}, "time": i, "fields": {"f": i / 4, "n": i, "s": 'a "b"'}} for i in range(1000)],
-    time_precision="ms", batch_size=300)
+    [
+        {"measurement": "old", "tags": {"room": "A"}, "time": i, "fields": {"f": i / 4, "n": i, "s": 'a "b"'}}
+        for i in range(1000)
+    ],
+    time_precision="ms",
+    batch_size=300,
+)
 try:
     client.write_points(["bad f="], protocol="line")
 except InfluxDBClientError as error:

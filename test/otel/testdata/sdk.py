@@ -1,5 +1,6 @@
 """Measures with every instrument, as measure does in gosdk_test.go, and exports twice. Prints the version of the SDK,
 and the result of an export with a key that is not valid."""
+
 import importlib.metadata
 import json
 import os
@@ -28,9 +29,11 @@ level = meter.create_gauge("sdk_level")
 latency = meter.create_histogram("sdk_latency", explicit_bucket_boundaries_advisory=[0.5, 1])
 size = meter.create_histogram("sdk_size")
 meter.create_observable_counter("sdk_observed", [lambda _: [Observation(observed)]])
-span = trace.NonRecordingSpan(trace.SpanContext(
-    0x4BF92F3577B34DA6A3CE929D0E0E4736, 0x00F067AA0BA902B7, False, trace.TraceFlags(trace.TraceFlags.SAMPLED)
-))
+span = trace.NonRecordingSpan(
+    trace.SpanContext(
+        0x4BF92F3577B34DA6A3CE929D0E0E4736, 0x00F067AA0BA902B7, False, trace.TraceFlags(trace.TraceFlags.SAMPLED)
+    )
+)
 with trace.use_span(span):
     orders.add(3)
     queue.add(1.5)

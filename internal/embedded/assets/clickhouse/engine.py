@@ -58,11 +58,10 @@ def lower_merge_threads():
     """Gives the threads that merge a low priority, and returns how many there are."""
     found = 0
     for thread in os.listdir(TASKS):
-        with contextlib.suppress(OSError):  # others come and go
-            with open(f"{TASKS}/{thread}/comm") as comm:
-                if comm.read().strip() == MERGE_THREADS:
-                    os.setpriority(os.PRIO_PROCESS, int(thread), MERGE_NICENESS)
-                    found += 1
+        with contextlib.suppress(OSError), open(f"{TASKS}/{thread}/comm") as comm:  # others come and go
+            if comm.read().strip() == MERGE_THREADS:
+                os.setpriority(os.PRIO_PROCESS, int(thread), MERGE_NICENESS)
+                found += 1
     return found
 
 
@@ -134,8 +133,12 @@ class Engine:
     def turn(self, kind):
         """Holds one of the places of a class of statements."""
         if not self.gates[kind].acquire(timeout=TURN_SECONDS):
-            raise Refused(f"Too many simultaneous statements of class {kind}: {CLASSES[kind]} are running",
-                          202, "TOO_MANY_SIMULTANEOUS_QUERIES", 503)
+            raise Refused(
+                f"Too many simultaneous statements of class {kind}: {CLASSES[kind]} are running",
+                202,
+                "TOO_MANY_SIMULTANEOUS_QUERIES",
+                503,
+            )
         try:
             yield
         finally:

@@ -55,7 +55,9 @@ def main():
     parser.add_argument("--insert-memory", type=int, default=256 << 20, help="bytes of INSERT data held in memory")
     parser.add_argument("--max-insert", type=int, default=1 << 30, help="largest body of an INSERT")
     parser.add_argument("--shards", type=int, default=0, help="shards of a cluster within this process, see shards.py")
-    parser.add_argument("--zookeeper", default="", help="host:port of a ZooKeeper, for replicated tables of the shards")
+    parser.add_argument(
+        "--zookeeper", default="", help="host:port of a ZooKeeper, for replicated tables of the shards"
+    )
     options = parser.parse_args()
     password = os.environ.pop("CLICKHOUSE_FRONT_PASSWORD", "")
     if not password:
@@ -66,7 +68,8 @@ def main():
     # Paths are relative from here on: chdb would read a ? in one as options.
     os.makedirs(options.data, exist_ok=True)
     os.chdir(options.data)
-    lock = open("front.lock", "w")
+    # It is open for as long as the process runs.
+    lock = open("front.lock", "w")  # noqa: SIM115
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

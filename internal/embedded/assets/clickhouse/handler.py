@@ -116,19 +116,22 @@ class Handler(BaseHTTPRequestHandler):
         password = self.headers.get("X-ClickHouse-Key", args.get("password", ""))
         kind, _, credentials = self.headers.get("Authorization", "").partition(" ")
         if kind.lower() == "basic":
-            try:
+            with contextlib.suppress(ValueError):
                 user, _, password = base64.b64decode(credentials).decode().partition(":")
-            except ValueError:
-                pass
         right = hmac.compare_digest(password.encode(), self.server.password.encode())
         if user not in ("", "default") or not right:
-            raise Refused("default: Authentication failed: password is incorrect, or there is no user with such name",
-                          516, "AUTHENTICATION_FAILED", 403)
+            raise Refused(
+                "default: Authentication failed: password is incorrect, or there is no user with such name",
+                516,
+                "AUTHENTICATION_FAILED",
+                403,
+            )
 
     # Reading
 
     def chunks(self):
         """The body's pieces as (length, read) where read(view) fills a view."""
+
         def read(view):
             while len(view):
                 n = self.rfile.readinto(view)
@@ -168,8 +171,12 @@ class Handler(BaseHTTPRequestHandler):
     def read_data(self, spool):
         for size, read in self.chunks():
             if spool.size + size > self.server.max_insert:
-                raise Refused(f"The data of an INSERT are at most {self.server.max_insert} bytes", 241,
-                              "MEMORY_LIMIT_EXCEEDED", 413)
+                raise Refused(
+                    f"The data of an INSERT are at most {self.server.max_insert} bytes",
+                    241,
+                    "MEMORY_LIMIT_EXCEEDED",
+                    413,
+                )
             view = spool.room(size)
             try:
                 read(view)
@@ -195,7 +202,9 @@ class Handler(BaseHTTPRequestHandler):
                     result = self.insert_text(conn, head, data_format[1], spool)
             read = True
             self.server.writes.confirm(seldom=True)
-            summary = json.dumps({"written_rows": str(result.rows_written()), "written_bytes": str(result.bytes_written())})
+            summary = json.dumps(
+                {"written_rows": str(result.rows_written()), "written_bytes": str(result.bytes_written())}
+            )
             self.answer(b"", "text/plain", {"X-ClickHouse-Summary": summary})
         finally:
             if read:
@@ -290,8 +299,11 @@ class Handler(BaseHTTPRequestHandler):
     def piece(self, data):
         if not self.started:
             self.tag = secrets.token_hex(8)
-            self.head(200, "application/octet-stream",
-                      {"Transfer-Encoding": "chunked", "X-ClickHouse-Exception-Tag": self.tag})
+            self.head(
+                200,
+                "application/octet-stream",
+                {"Transfer-Encoding": "chunked", "X-ClickHouse-Exception-Tag": self.tag},
+            )
         if data:
             self.wfile.write(b"%x\r\n" % len(data))
             self.wfile.write(data)

@@ -12,4 +12,4 @@ if hasattr(os, "RTLD_DEEPBIND"):
     # As the __init__ does: the library allocates with its own allocator, whatever else is loaded.
     ctypes.CDLL(os.path.join(_folder, "_chdb.abi3.so"), mode=sys.getdlopenflags() | os.RTLD_DEEPBIND)
 
-from chdb import _chdb  # noqa: E402, F401
+from chdb import _chdb  # noqa: F401

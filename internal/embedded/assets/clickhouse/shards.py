@@ -30,7 +30,11 @@ SHARD = """<shard><internal_replication>true</internal_replication>
 WORD = r"[`\"]?(\w+)[`\"]?"
 ON_CLUSTER = re.compile(
     r"\s*((CREATE|ALTER|DROP|OPTIMIZE|TRUNCATE|DELETE)\s+(?:OR\s+REPLACE\s+)?(?:TABLE|FROM)(?:\s+IF\s+(?:NOT\s+)?EXISTS)?)\s+"
-    + WORD + r"\s+ON\s+CLUSTER\s+" + WORD.replace('`', "`'"), re.I)
+    + WORD
+    + r"\s+ON\s+CLUSTER\s+"
+    + WORD.replace("`", "`'"),
+    re.I,
+)
 DROP_DATABASE = re.compile(r"\s*DROP\s+DATABASE\s+(?:IF\s+EXISTS\s+)?" + WORD, re.I)
 INSERT = re.compile(r"\s*INSERT\s+INTO\s+(?:TABLE\s+)?(?:" + WORD + r"\.)?" + WORD + r"\s*(\([^)]*\))?\s*", re.I)
 DISTRIBUTED = re.compile(r"Distributed\('\w+', '\w+', '(\w+)', (.*)\)$")
@@ -59,16 +63,20 @@ class Shards:
         replicas = ""
         if zookeeper:
             host, port = zookeeper.rsplit(":", 1)
-            replicas = (f"<zookeeper><node><host>{host}</host><port>{port}</port></node></zookeeper>"
-                        "<macros><shard>imitated</shard><replica>1</replica></macros>"
-                        "<interserver_http_host>127.0.0.1</interserver_http_host>"
-                        "<interserver_http_port>1</interserver_http_port>")
+            replicas = (
+                f"<zookeeper><node><host>{host}</host><port>{port}</port></node></zookeeper>"
+                "<macros><shard>imitated</shard><replica>1</replica></macros>"
+                "<interserver_http_host>127.0.0.1</interserver_http_host>"
+                "<interserver_http_port>1</interserver_http_port>"
+            )
         self.numbers = itertools.count(1)
         self.lock = threading.Lock()  # of changes of tables
         self.changes = collections.Counter()  # of the Merge tables of a database, which its connections know
         with open(CONFIG, "w") as file:
-            file.write(f"<clickhouse><remote_servers><{CLUSTER}>{SHARD * count}</{CLUSTER}></remote_servers>"
-                       f"<tcp_port>1</tcp_port>{replicas}</clickhouse>")
+            file.write(
+                f"<clickhouse><remote_servers><{CLUSTER}>{SHARD * count}</{CLUSTER}></remote_servers>"
+                f"<tcp_port>1</tcp_port>{replicas}</clickhouse>"
+            )
 
     def version(self, database):
         """Differs between connections that know the tables of a database and those from before."""
@@ -78,7 +86,7 @@ class Shards:
         """The settings with which a shard reads only its own database."""
         names = rows(connection, f"SELECT name FROM system.tables WHERE engine = 'Merge' AND database = '{database}'")
         shard = f"_database = concat(\\'{database}__s\\', toString(shardNum()))"
-        filters = ", ".join(f"'{database}.{name}': '{shard}'" for name, in names)
+        filters = ", ".join(f"'{database}.{name}': '{shard}'" for (name,) in names)
         return f"SET additional_table_filters = {{{filters}}}, prefer_localhost_replica = 1"
 
     def run(self, engine, statement, database, settings):
@@ -89,13 +97,13 @@ class Shards:
                     conn.query(f"DROP DATABASE IF EXISTS `{database_of(match[1], shard)}`")
             return False
         if match := ON_CLUSTER.match(statement):
-            self.on_cluster(engine, match, statement[match.end():], database, settings)
+            self.on_cluster(engine, match, statement[match.end() :], database, settings)
             return True
         if match := INSERT.match(statement):
             with engine.connection(database, settings) as conn:
                 target = self.target(conn, match[1] or database, match[2])
                 if target:
-                    self.insert_rows(conn, match, statement[match.end():], match[1] or database, target)
+                    self.insert_rows(conn, match, statement[match.end() :], match[1] or database, target)
             return bool(target)
         if CREATES_MERGE.match(statement):
             with self.lock:
@@ -105,7 +113,9 @@ class Shards:
     def on_cluster(self, engine, match, rest, database, settings):
         head, verb, table, cluster = match[1], match[2].upper(), match[3], match[4]
         if cluster != CLUSTER:
-            raise RuntimeError(f"Code: 170. DB::Exception: Requested cluster '{cluster}' not found. (CLUSTER_DOESNT_EXIST)")
+            raise RuntimeError(
+                f"Code: 170. DB::Exception: Requested cluster '{cluster}' not found. (CLUSTER_DOESNT_EXIST)"
+            )
         with self.lock:
             local = table.endswith("_local")
             names = [database_of(database, shard) for shard in range(1, self.count + 1)] if local else [database]
@@ -120,9 +130,11 @@ class Shards:
                 with engine.connection(database, {}) as conn:
                     if verb == "DROP":
                         conn.query(f"DROP TABLE IF EXISTS `{table}`")
-                    elif verb == "CREATE" or verb == "ALTER" and CHANGES_COLUMNS.search(rest):
-                        conn.query(f"CREATE OR REPLACE TABLE `{table}` AS `{names[0]}`.`{table}`"
-                                   f" ENGINE = Merge(REGEXP('^{database}__s[0-9]+$'), '^{table}$')")
+                    elif verb == "CREATE" or (verb == "ALTER" and CHANGES_COLUMNS.search(rest)):
+                        conn.query(
+                            f"CREATE OR REPLACE TABLE `{table}` AS `{names[0]}`.`{table}`"
+                            f" ENGINE = Merge(REGEXP('^{database}__s[0-9]+$'), '^{table}$')"
+                        )
                         self.changes[database] += 1
 
     def target(self, conn, database, table):
@@ -135,17 +147,22 @@ class Shards:
         """Inserts the rows of a source into the shards. Returns the last result."""
         local, key = target
         for shard in range(1, self.count + 1):
-            result = conn.query(f"INSERT INTO `{database_of(database, shard)}`.`{local}` {columns}"
-                                f" SELECT * FROM {source} WHERE ({key}) % {self.count} = {shard - 1}", "Native",
-                                params=params or {})
+            result = conn.query(
+                f"INSERT INTO `{database_of(database, shard)}`.`{local}` {columns}"
+                f" SELECT * FROM {source} WHERE ({key}) % {self.count} = {shard - 1}",
+                "Native",
+                params=params or {},
+            )
         return result
 
     def insert_rows(self, conn, match, rest, database, target):
         """INSERT ... SELECT and VALUES: by way of a table in memory."""
         columns = match[3] or ""
         name = f"rows{next(self.numbers)}"
-        conn.query(f"CREATE TEMPORARY TABLE {name} ENGINE = Memory AS SELECT {columns.strip('()') or '*'}"
-                   f" FROM `{database}`.`{match[2]}` LIMIT 0")
+        conn.query(
+            f"CREATE TEMPORARY TABLE {name} ENGINE = Memory AS SELECT {columns.strip('()') or '*'}"
+            f" FROM `{database}`.`{match[2]}` LIMIT 0"
+        )
         try:
             conn.query(f"INSERT INTO {name} {columns} {rest}")
             self.divide(conn, database, target, columns, name)

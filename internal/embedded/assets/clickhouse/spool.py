@@ -6,6 +6,7 @@ import os
 import secrets
 import threading
 import time
+from typing import ClassVar
 
 SMALL = 1 << 20  # bytes; a file that holds no more is not worth keeping
 KEPT = 2  # files, at most: as many INSERTs of points run at a time
@@ -26,7 +27,7 @@ class Spool:
     budget = threading.Lock()
     left = 0  # bytes of the budget, set by main
     folder = "."  # where files on disk go
-    kept = []  # that no INSERT uses, the last used last; they have their part of the budget
+    kept: ClassVar = []  # that no INSERT uses, the last used last; they have their part of the budget
 
     def __init__(self):
         self.fd = os.memfd_create("insert", os.MFD_CLOEXEC)
@@ -47,7 +48,7 @@ class Spool:
             self.reuse()
         if need > self.capacity:
             self.grow(max(need, 2 * self.capacity, SMALL))
-        return memoryview(self.map)[self.size:need]
+        return memoryview(self.map)[self.size : need]
 
     def reuse(self):
         """Goes on in a kept file, if there is one."""

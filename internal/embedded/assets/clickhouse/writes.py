@@ -69,7 +69,10 @@ class Writes:
             began = time.monotonic()
             failed = self.connection.query(FAILED, "TabSeparatedRaw").bytes().decode().strip()
             if failed:
-                log(f"{failed} writes have failed, the disk has {free()} bytes left: ending, to begin with what was written")
+                log(
+                    f"{failed} writes have failed, the disk has {free()} bytes left: "
+                    "ending, to begin with what was written"
+                )
                 os._exit(1)
             self.asked = began
             touch()
@@ -138,8 +141,11 @@ def is_whole(part):
                 return False
         except FileNotFoundError:
             pass  # packed into another file
-    return all(os.path.getsize(os.path.join(part, name)) for name in ("columns.txt", "count.txt")
-               if os.path.exists(os.path.join(part, name)))
+    return all(
+        os.path.getsize(os.path.join(part, name))
+        for name in ("columns.txt", "count.txt")
+        if os.path.exists(os.path.join(part, name))
+    )
 
 
 def ends_with_a_line(path):
@@ -152,7 +158,7 @@ def listed(text):
     head = b"checksums format version: "
     if not text.startswith(head):
         raise ValueError("no list of files")
-    version, _, packed = text[len(head):].partition(b"\n")
+    version, _, packed = text[len(head) :].partition(b"\n")
     if version != b"4":
         return {}  # another engine's: not looked into
     data = unpacked(packed)
@@ -160,7 +166,7 @@ def listed(text):
     count, at = number(data, 0)
     for _ in range(count):
         length, at = number(data, at)
-        name = data[at:at + length].decode()
+        name = data[at : at + length].decode()
         sizes[name], at = number(data, at + length)
         at += 16  # the hash
         compressed, at = data[at], at + 1
@@ -189,8 +195,8 @@ def unpacked(packed):
     out, at = bytearray(), 0
     while at < len(packed):
         method = METHODS[packed[at + 16]]
-        size, plain = (int.from_bytes(packed[n:n + 4], "little") for n in (at + 17, at + 21))
-        data = packed[at + 25:at + 16 + size]
+        size, plain = (int.from_bytes(packed[n : n + 4], "little") for n in (at + 17, at + 21))
+        data = packed[at + 25 : at + 16 + size]
         if len(data) != size - 9:
             raise ValueError("a block is cut off")
         out += pyarrow.decompress(data, decompressed_size=plain, codec=method, asbytes=True)

@@ -9,7 +9,6 @@ lower four bits and number j + 16 in the upper ones, each with 8 added."""
 import struct
 
 import numpy as np
-
 from files import of_package
 from network import HIDDEN, Dense, Layer, Norm, Weights
 from onnxfile import EXTRAS
@@ -34,7 +33,11 @@ class File:
         self.at = 4 + 4 + 9 * 4  # what it is, its version, the shape of the network
         count, *_ = self.take("<5i")  # the others are ids of special tokens: 0 to 3
         (size,) = self.take("<Q")
-        ends, scores, pieces = self.array("<u4", count + 1).tolist(), self.array("<f4", count).tolist(), self.bytes(size)
+        ends, scores, pieces = (
+            self.array("<u4", count + 1).tolist(),
+            self.array("<f4", count).tolist(),
+            self.bytes(size),
+        )
         self.pieces = [(str(pieces[a:b], "utf-8"), score) for a, b, score in zip(ends, ends[1:], scores)]
         self.replaced = self.replacements()
         self.places = {}
@@ -85,8 +88,14 @@ class File:
     def layer(self, number):
         dense, norm, name = self.dense, self.norm, f"l{number}."
         return Layer(
-            dense(name + "q"), dense(name + "k"), dense(name + "v"), dense(name + "ao"), norm(name + "aln"),
-            dense(name + "fi"), dense(name + "fo", WIDE), norm(name + "oln"),
+            dense(name + "q"),
+            dense(name + "k"),
+            dense(name + "v"),
+            dense(name + "ao"),
+            norm(name + "aln"),
+            dense(name + "fi"),
+            dense(name + "fo", WIDE),
+            norm(name + "oln"),
         )
 
 
@@ -102,8 +111,15 @@ def weights(file):
         """The table of words stays packed: it is three quarters of the file."""
         rows, scales = file.packed("emb.word", HIDDEN)
         return g.op(
-            "GatherBlockQuantized", g.constant(rows.reshape(len(rows), -1)), "input_ids", g.constant(scales),
-            domain=EXTRAS, bits=BITS, block_size=BLOCK, gather_axis=0, quantize_axis=1,
+            "GatherBlockQuantized",
+            g.constant(rows.reshape(len(rows), -1)),
+            "input_ids",
+            g.constant(scales),
+            domain=EXTRAS,
+            bits=BITS,
+            block_size=BLOCK,
+            gather_axis=0,
+            quantize_axis=1,
         )
 
     positions = file.plain("emb.pos").reshape(-1, HIDDEN) + file.plain("emb.type")[:HIDDEN]  # all of one kind

@@ -12,7 +12,6 @@ import time
 from http.server import BaseHTTPRequestHandler
 
 import numpy as np
-
 from lanes import Job, Overloaded
 from serving import log
 
@@ -56,7 +55,9 @@ class Budget:
 
 
 def overloaded():
-    return Refused(503, "The embedder has as much to do as it takes: try again.", None, "overloaded", {"Retry-After": "1"})
+    return Refused(
+        503, "The embedder has as much to do as it takes: try again.", None, "overloaded", {"Retry-After": "1"}
+    )
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -111,8 +112,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def route(self):
         path = self.path.partition("?")[0]
-        routes = {"/health": ("GET", self.health), "/v1/models": ("GET", self.models),
-                  f"/v1/models/{self.server.model.name}": ("GET", self.model), "/v1/embeddings": ("POST", self.embeddings)}
+        routes = {
+            "/health": ("GET", self.health),
+            "/v1/models": ("GET", self.models),
+            f"/v1/models/{self.server.model.name}": ("GET", self.model),
+            "/v1/embeddings": ("POST", self.embeddings),
+        }
         if path != "/health":
             self.authenticate()
         if path not in routes:
@@ -125,7 +130,9 @@ class Handler(BaseHTTPRequestHandler):
     def authenticate(self):
         kind, _, key = self.headers.get("Authorization", "").partition(" ")
         if kind.lower() != "bearer" or not hmac.compare_digest(key.strip().encode(), self.server.key.encode()):
-            raise Refused(401, "The API key is missing or wrong.", None, "invalid_api_key", {"WWW-Authenticate": "Bearer"})
+            raise Refused(
+                401, "The API key is missing or wrong.", None, "invalid_api_key", {"WWW-Authenticate": "Bearer"}
+            )
 
     def health(self):
         self.answer({"status": "ok"})
@@ -194,8 +201,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer_vectors(self, vectors, as_base64, tokens):
         # One vector after the other: the interpreter is not held up by a large answer.
-        data = [json.dumps({"object": "embedding", "index": i, "embedding": encoded(v, as_base64)}, separators=(",", ":"))
-                for i, v in enumerate(vectors)]
+        data = [
+            json.dumps({"object": "embedding", "index": i, "embedding": encoded(v, as_base64)}, separators=(",", ":"))
+            for i, v in enumerate(vectors)
+        ]
         name, usage = self.server.model.name, json.dumps({"prompt_tokens": tokens, "total_tokens": tokens})
         self.send(200, f'{{"object":"list","data":[{",".join(data)}],"model":"{name}","usage":{usage}}}'.encode())
 

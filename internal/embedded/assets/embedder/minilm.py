@@ -35,8 +35,12 @@ def weights():
         name = f"inner.encoder.layer.{number}."
         attention = [dense(f"{name}attention.self.{part}") for part in ("query", "key", "value")]
         return Layer(
-            *attention, dense(name + "attention.output.dense"), norm(name + "attention.output."),
-            dense(name + "intermediate.dense"), dense(name + "output.dense"), norm(name + "output."),
+            *attention,
+            dense(name + "attention.output.dense"),
+            norm(name + "attention.output."),
+            dense(name + "intermediate.dense"),
+            dense(name + "output.dense"),
+            norm(name + "output."),
         )
 
     e = "inner.embeddings."

@@ -4,7 +4,6 @@ import importlib
 
 import numpy as np
 import onnxruntime
-
 from network import network
 
 # Each module has the facts of a model, and loads its tokeniser and its weights.

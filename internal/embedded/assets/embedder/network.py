@@ -7,10 +7,10 @@ what they are multiplied by to int8 too, a block of a token's numbers at a time;
 a part in the rounding of another. The rest of a layer is the few operations that onnxruntime
 has for just that."""
 
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-
 from onnxfile import EXTRAS, Graph, port
 
 HEADS, HIDDEN = 12, 384
@@ -77,7 +77,11 @@ def network(weights):
         x = normed(g, times(g, wide, layer.narrow), x, layer.narrow.bias, layer.norm)
     g.op("Identity", x, result="hidden")
     return g.model(
-        [port("input_ids", np.int64, "texts", "tokens"), port("positions", np.int64, "tokens"), port("lengths", np.int32, "texts")],
+        [
+            port("input_ids", np.int64, "texts", "tokens"),
+            port("positions", np.int64, "tokens"),
+            port("lengths", np.int32, "texts"),
+        ],
         [port("hidden", np.float32, "texts", "tokens", HIDDEN)],
     )
 
@@ -87,8 +91,17 @@ def times(g, x, dense, bias=None):
     block = size * 8 // dense.bits
     more = [] if bias is None else ["", "", g.constant(bias)]
     return g.op(
-        "MatMulNBits", x, g.constant(dense.rows), g.constant(dense.scales.reshape(-1)), *more,
-        domain=EXTRAS, K=blocks * block, N=out, bits=dense.bits, block_size=block, accuracy_level=INT8,
+        "MatMulNBits",
+        x,
+        g.constant(dense.rows),
+        g.constant(dense.scales.reshape(-1)),
+        *more,
+        domain=EXTRAS,
+        K=blocks * block,
+        N=out,
+        bits=dense.bits,
+        block_size=block,
+        accuracy_level=INT8,
     )
 
 

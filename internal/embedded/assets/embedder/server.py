@@ -58,7 +58,12 @@ def main():
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--model", default=os.environ.get("EMBEDDER_MODEL", DEFAULT), help=", ".join(MODULES))
-    parser.add_argument("--threads", type=positive, default=1, help="batches that are computed at a time in each of two lanes, each on one core")
+    parser.add_argument(
+        "--threads",
+        type=positive,
+        default=1,
+        help="batches that are computed at a time in each of two lanes, each on one core",
+    )
     parser.add_argument("--batch", type=positive, default=16, help="most texts that are computed together")
     parser.add_argument("--queue", type=positive, default=4096, help="most texts that wait in each of two lanes")
     parser.add_argument("--standalone", action="store_true", help="nobody's child: standard input means nothing")
@@ -72,7 +77,9 @@ def main():
         sys.exit(f"--queue must be at least {MAX_TEXTS}, what one request may have")
 
     lifetime = Lifetime(child=not options.standalone)
-    server = Server((options.host, options.port), Model(options.model), key, options.batch, options.queue, options.threads)
+    server = Server(
+        (options.host, options.port), Model(options.model), key, options.batch, options.queue, options.threads
+    )
     server.start()
     lifetime.wait()
     server.drain(GRACE)

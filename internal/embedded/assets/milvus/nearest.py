@@ -135,15 +135,29 @@ class Nearest:
         self.longer = longer
         self.standing = weakref.WeakKeyDictionary()  # by memtable: one a collection and flush
 
-    def __call__(self, query_vectors, segments, memtable, delta_index, top_k, metric_type, pk_field, vector_field, **more):
+    def __call__(
+        self, query_vectors, segments, memtable, delta_index, top_k, metric_type, pk_field, vector_field, **more
+    ):
         output = more.get("output_fields")
         segments = tuple(segments)
         standing = None
         if output is not None and set(output) <= {pk_field} and top_k > 0:
             standing = self.of(memtable, tuple(s for s in segments if s.num_rows > 0), delta_index._map)
         if standing is None or not standing.told_by_key or nullable(memtable, vector_field):
-            return self.longer(query_vectors, segments, memtable, delta_index, top_k, metric_type, pk_field, vector_field, **more)
-        return search(standing, np.atleast_2d(query_vectors), memtable, delta_index._map, top_k, metric_type, pk_field, vector_field, **more)
+            return self.longer(
+                query_vectors, segments, memtable, delta_index, top_k, metric_type, pk_field, vector_field, **more
+            )
+        return search(
+            standing,
+            np.atleast_2d(query_vectors),
+            memtable,
+            delta_index._map,
+            top_k,
+            metric_type,
+            pk_field,
+            vector_field,
+            **more,
+        )
 
     def of(self, memtable, segments, deletes):
         known = self.standing.get(memtable)
@@ -157,8 +171,20 @@ def nullable(memtable, vector_field):
 
 
 def search(
-    standing, queries, memtable, deletes, top_k, metric_type, pk_field, vector_field,
-    partition_names=None, compiled_filter=None, indexed_filter_plan=None, project_record_fn=None, search_params=None, **_,
+    standing,
+    queries,
+    memtable,
+    deletes,
+    top_k,
+    metric_type,
+    pk_field,
+    vector_field,
+    partition_names=None,
+    compiled_filter=None,
+    indexed_filter_plan=None,
+    project_record_fn=None,
+    search_params=None,
+    **_,
 ):
     from milvus_lite.index.brute_force import BruteForceIndex
     from milvus_lite.search.filter import evaluate_mask
@@ -212,6 +238,10 @@ def search(
 
     def hit(distance, source, row):
         pk = keys[source][row]
-        return {"id": pk, "distance": distance, "entity": project_record_fn({pk_field: pk}) if project_record_fn else {}}
+        return {
+            "id": pk,
+            "distance": distance,
+            "entity": project_record_fn({pk_field: pk}) if project_record_fn else {},
+        }
 
     return [[hit(*candidate) for candidate in sorted(candidates)[:top_k]] for candidates in found]

@@ -24,8 +24,14 @@ import threading
 
 WRITERS = ("insert", "upsert", "delete", "flush", "close")
 MAKERS = (
-    "create_collection", "get_collection", "drop_collection", "rename_collection", "truncate_collection",
-    "create_alias", "alter_alias", "drop_alias",
+    "create_collection",
+    "get_collection",
+    "drop_collection",
+    "rename_collection",
+    "truncate_collection",
+    "create_alias",
+    "alter_alias",
+    "drop_alias",
 )
 
 

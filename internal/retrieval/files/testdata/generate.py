@@ -18,8 +18,9 @@ from odf.opendocument import OpenDocumentPresentation, OpenDocumentSpreadsheet, 
 from pypdf import PdfWriter
 
 HANDBOOK = """<!doctype html><html lang="de"><head><meta charset=utf-8><title>Pump handbook</title>
-<style>@page{size:A5;margin:15mm} p{hyphens:auto;text-align:justify;width:60mm} h1{break-before:page}</style></head><body>
-<h1>Pumps</h1><p lang=en>Pump 7 moves water from the cellar to Hall 3. Its extraordinary characteristics include acoustic
+<style>@page{size:A5;margin:15mm} p{hyphens:auto;text-align:justify;width:60mm} h1{break-before:page}</style></head>
+<body><h1>Pumps</h1>
+<p lang=en>Pump 7 moves water from the cellar to Hall 3. Its extraordinary characteristics include acoustic
 measurements at every second, and uncharacteristically loud vibrations.</p>
 <h1>Überprüfung</h1><p>Die Ventile werden im Februar geprüft. Donaudampfschifffahrtsgesellschaftskapitän.</p>
 <table><tr><td>valve</td><td>12</td></tr></table></body></html>"""
@@ -30,8 +31,17 @@ def printed(html, name):
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder, "page.html")
         page.write_text(html)
-        subprocess.run(["chromium-headless-shell", "--no-sandbox", f"--print-to-pdf={name}", "--no-pdf-header-footer",
-                        "--generate-pdf-document-outline", page.as_uri()], check=True)
+        subprocess.run(
+            [
+                "chromium-headless-shell",
+                "--no-sandbox",
+                f"--print-to-pdf={name}",
+                "--no-pdf-header-footer",
+                "--generate-pdf-document-outline",
+                page.as_uri(),
+            ],
+            check=True,
+        )
 
 
 printed(HANDBOOK, "handbook.pdf")
