@@ -100,15 +100,12 @@ func (a *api) create(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
 	}
-	raw, release, err := request.Body(w, r, request.MaxBody)
+	var body newAnalysis
+	raw, release, err := request.JSONBody(r, &body)
 	if err != nil {
 		return err
 	}
 	defer release()
-	var body newAnalysis
-	if err := request.DecodeJSON(raw, &body); err != nil {
-		return err
-	}
 	if err := body.authorize(r.Context()); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/token"
+	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
@@ -115,7 +116,7 @@ func (a *api) listSources(w http.ResponseWriter, r *http.Request) error {
 	filter := registry.SourceFilter{Name: name, NodeID: p.UUID("nodeId"), Tags: p.Family("tag.")}
 	page := registry.SourcePage{}
 	for _, field := range p.Sort(registry.SourceSortFields()...) {
-		page.Order = append(page.Order, registry.SourceOrder{Field: field.Name, Descending: field.Descending})
+		page.Order = append(page.Order, postgres.Order{Field: field.Name, Descending: field.Descending})
 	}
 	var cursor string
 	page.Limit, page.Offset, cursor = p.Paging()
@@ -163,15 +164,12 @@ func (a *api) createSource(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
 	}
-	raw, release, err := request.Body(w, r, request.MaxBody)
+	var body newSource
+	raw, release, err := request.JSONBody(r, &body)
 	if err != nil {
 		return err
 	}
 	defer release()
-	var body newSource
-	if err := request.DecodeJSON(raw, &body); err != nil {
-		return err
-	}
 	operation := idempotency.Operation{Route: sourcesPath, Content: [][]byte{raw}}
 	return a.Keys.Once(w, r, operation, func(ctx context.Context, claim *idempotency.Claim) (idempotency.Answer, error) {
 		return a.makeSource(ctx, &body, claim)
@@ -217,24 +215,18 @@ func (a *api) patchSource(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	raw, release, err := request.Body(w, r, request.MaxBody, request.Types(patchTypes...))
+	var body sourcePatch
+	raw, release, err := request.JSONBody(r, &body)
 	if err != nil {
 		return err
 	}
 	defer release()
-	var body sourcePatch
-	if err := request.DecodeJSON(raw, &body); err != nil {
-		return err
-	}
 	operation := idempotency.Operation{Route: sourcePath, Content: [][]byte{id[:], raw}}
 	return a.Keys.Once(w, r, operation, func(ctx context.Context, claim *idempotency.Claim) (idempotency.Answer, error) {
 		answer, err := a.changeSource(ctx, id, &body, claim)
 		return idempotency.Answer{Status: http.StatusOK, Data: answer}, err
 	})
 }
-
-// patchTypes are the media types of a patch.
-var patchTypes = []string{"application/json", "application/merge-patch+json"}
 
 // changeSource changes a source of the request's workspace. With a claim it changes it at most once.
 func (a *api) changeSource(

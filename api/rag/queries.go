@@ -11,6 +11,7 @@ import (
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/postgres/savedqueries"
 )
 
@@ -78,7 +79,7 @@ func (a *api) listQueries(w http.ResponseWriter, r *http.Request) error {
 	filter := savedqueries.Filter{Name: name, Kind: p.OneOf("kind", "", queryKinds()...)}
 	var page savedqueries.Page
 	for _, field := range p.Sort(savedqueries.SortFields()...) {
-		page.Order = append(page.Order, savedqueries.Order{Field: field.Name, Descending: field.Descending})
+		page.Order = append(page.Order, postgres.Order{Field: field.Name, Descending: field.Descending})
 	}
 	page.Limit, page.Offset = p.Page()
 	if err := p.Err(); err != nil {
@@ -113,15 +114,12 @@ func (a *api) createQuery(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
 	}
-	raw, release, err := request.Body(w, r, request.MaxBody)
+	var body newQuery
+	raw, release, err := request.JSONBody(r, &body)
 	if err != nil {
 		return err
 	}
 	defer release()
-	var body newQuery
-	if err := request.DecodeJSON(raw, &body); err != nil {
-		return err
-	}
 	operation := idempotency.Operation{Route: queriesPath, Content: [][]byte{raw}}
 	return a.Keys.Once(w, r, operation, func(ctx context.Context, claim *idempotency.Claim) (idempotency.Answer, error) {
 		q, err := body.read(a)
@@ -143,17 +141,12 @@ func (a *api) patchQuery(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	raw, release, err := request.Body(
-		w, r, request.MaxBody, request.Types("application/json", "application/merge-patch+json"),
-	)
+	var body queryPatch
+	raw, release, err := request.JSONBody(r, &body)
 	if err != nil {
 		return err
 	}
 	defer release()
-	var body queryPatch
-	if err := request.DecodeJSON(raw, &body); err != nil {
-		return err
-	}
 	operation := idempotency.Operation{Route: queryPath, Content: [][]byte{id[:], raw}}
 	return a.Keys.Once(w, r, operation, func(ctx context.Context, claim *idempotency.Claim) (idempotency.Answer, error) {
 		if err := body.check(); err != nil {

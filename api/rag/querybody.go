@@ -33,7 +33,7 @@ const requestField = "request"
 
 // requestBody is the body of a route that answers a kind of queries.
 type requestBody interface {
-	// check returns the error with which the route refuses the body.
+	// check validates the fields as the route does.
 	check(a *api) error
 	// override replaces what is set.
 	override(o *overrides) error
@@ -68,7 +68,7 @@ func (b *answerBody) check(a *api) error {
 	return c.Err()
 }
 
-// checkRequest returns the error with which the route of a kind refuses a request. Its fields are those in the request.
+// checkRequest validates a request as the route of its kind does. Names of fields in errors begin with "request.".
 func (a *api) checkRequest(kind string, raw jsontext.Value) error {
 	body := bodyOf(kind)
 	if err := request.DecodePart(raw, requestField, body); err != nil {

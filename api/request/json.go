@@ -25,22 +25,33 @@ const (
 // v, a pointer to a struct. Content-Type must be application/json, or for PATCH also
 // application/merge-patch+json.
 func JSON(r *http.Request, v any) error {
-	types := []string{mediaJSON}
-	if r.Method == http.MethodPatch {
-		types = append(types, "application/merge-patch+json")
-	}
-	body, release, err := Body(nil, r, MaxBody, Types(types...))
+	body, release, err := JSONBody(r, v)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := DecodeJSON(body, v); err != nil {
-		return err
-	}
 	if OperatorOf(r.Context()) != nil { // the operators' audit trail contains them
 		NotesOf(r.Context()).setFields(body)
 	}
 	return nil
+}
+
+// JSONBody reads and decodes the request's body like JSON, and returns its bytes, which are valid until release is
+// called. It does not note the fields for the operators' audit trail.
+func JSONBody(r *http.Request, v any) (body []byte, release func(), err error) {
+	types := []string{mediaJSON}
+	if r.Method == http.MethodPatch {
+		types = append(types, "application/merge-patch+json")
+	}
+	body, release, err = Body(nil, r, MaxBody, Types(types...))
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := DecodeJSON(body, v); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return body, release, nil
 }
 
 // SmallJSON is like JSON, for requests without a key or a session. It reads at most limit

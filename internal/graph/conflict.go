@@ -61,14 +61,6 @@ func alreadyExists(kind string) error {
 		With("reason", "already_exists").With("field", "payload.id")
 }
 
-func checkVersion(expected *int64, actual int64) error {
-	if expected == nil || *expected == actual {
-		return nil
-	}
-	return fault.New(fault.Conflict, "Version mismatch").
-		With("expectedVersion", *expected).With("actualVersion", actual)
-}
-
 // atIndex returns a copy of a fault that has the index of the failed command of a batch.
 // It returns any other error unchanged.
 func atIndex(err error, index int) error {

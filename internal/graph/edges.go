@@ -1,6 +1,10 @@
 package graph
 
-import "github.com/google/uuid"
+import (
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/platform/fault"
+)
 
 func (d *decision) createEdge(p CreateEdge) (*Edge, error) {
 	old, err := d.state.Edge(p.ID)
@@ -32,7 +36,7 @@ func (d *decision) updateEdge(p UpdateEdge, expected *int64) (*Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkVersion(expected, old.Version); err != nil {
+	if err := fault.CheckVersion(expected, old.Version); err != nil {
 		return nil, err
 	}
 	edge := old.clone()
@@ -55,7 +59,7 @@ func (d *decision) deleteEdge(p DeleteEdge, expected *int64) (*Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkVersion(expected, old.Version); err != nil {
+	if err := fault.CheckVersion(expected, old.Version); err != nil {
 		return nil, err
 	}
 	return d.removeEdge(old, d.sequence)

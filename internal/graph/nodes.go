@@ -1,6 +1,10 @@
 package graph
 
-import "github.com/google/uuid"
+import (
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/platform/fault"
+)
 
 func (d *decision) createNode(p CreateNode) (*Node, error) {
 	old, err := d.state.Node(p.ID)
@@ -26,7 +30,7 @@ func (d *decision) updateNode(p UpdateNode, expected *int64) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkVersion(expected, old.Version); err != nil {
+	if err := fault.CheckVersion(expected, old.Version); err != nil {
 		return nil, err
 	}
 	node := old.clone()
@@ -57,7 +61,7 @@ func (d *decision) deleteNode(p DeleteNode, expected *int64) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkVersion(expected, old.Version); err != nil {
+	if err := fault.CheckVersion(expected, old.Version); err != nil {
 		return nil, err
 	}
 	return d.removeNode(old, d.sequence)

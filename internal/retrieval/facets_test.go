@@ -101,7 +101,7 @@ func drawCatalogue(t *rapid.T) *catalogue {
 	return c
 }
 
-// want returns the facet that the inserted values give.
+// want returns the expected facet of the inserted values.
 func want(name FacetName, q FacetQuery, items []counted) Facet {
 	f := Facet{Name: name, Values: []FacetValue{}}
 	bucketsOf := func(interval Interval) map[string]int {

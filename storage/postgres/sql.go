@@ -35,3 +35,21 @@ func (w *Where) Arg(v any) string {
 
 // Text returns the conditions, joined by AND.
 func (w *Where) Text() string { return strings.Join(w.Conditions, " AND ") }
+
+// Order is one field that rows are sorted by.
+type Order struct {
+	Field      string
+	Descending bool
+}
+
+// OrderBy returns the expressions of ORDER BY. column returns the expression of a field.
+func OrderBy(order []Order, column func(field string) string) string {
+	parts := make([]string, len(order))
+	for i, o := range order {
+		parts[i] = column(o.Field)
+		if o.Descending {
+			parts[i] += " DESC"
+		}
+	}
+	return strings.Join(parts, ", ")
+}

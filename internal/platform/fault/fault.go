@@ -141,3 +141,11 @@ func KindOf(err error) Kind {
 func Is(err error, kind Kind) bool {
 	return err != nil && KindOf(err) == kind
 }
+
+// CheckVersion returns a Conflict error if expected is set and is not the actual version of a resource.
+func CheckVersion(expected *int64, actual int64) error {
+	if expected == nil || *expected == actual {
+		return nil
+	}
+	return New(Conflict, "Version mismatch").With("expectedVersion", *expected).With("actualVersion", actual)
+}

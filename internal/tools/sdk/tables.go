@@ -5,8 +5,8 @@ var selected = []string{
 	"Account", "Alert", "Analysis", "Answer", "AnswerQuery", "BatchResult", "CascadeEdges", "Change", "Command",
 	"CommandResult", "CommandState", "CreateEdge", "CreateNode", "DeletedDocument", "Document", "Edge", "ErrorDetails",
 	"GraphCounts", "HybridHit", "HybridQuery", "IndexStatus", "IngestResult", "ListedRuleFile", "Neighbor",
-	"NewAnalysis", "NewDocument", "NewSavedQuery", "NewSource",
-	"NewWebhook", "Node", "Path", "Pattern", "PatternMatches", "Point", "PointRows", "PointSeries", "PointsDeletion", "Precision", "Problem",
+	"NewAnalysis", "NewDocument", "NewSavedQuery", "NewSource", "NewWebhook", "Node", "Path", "Pattern", "PatternMatches",
+	"Point", "PointRows", "PointSeries", "PointsDeletion", "Precision", "Problem",
 	"PutDocumentResult", "RuleFile", "RunSavedQuery", "SavedQuery", "SavedQueryPatch", "SearchFacets", "SearchHit",
 	"SearchQuery", "Series", "Source", "SourcePatch", "StoredRuleFile",
 	"Subgraph", "UpdateEdge", "UpdateNode", "UpsertEdge", "UpsertNode", "Webhook", "WebhookDelivery", "WebhookPatch",
@@ -57,7 +57,8 @@ var written = []string{"Properties", "CommandOutcome"}
 
 // patches are merge patches. A field of them is absent, null or a value.
 var patches = map[string]bool{
-	"SavedQueryPatch": true, "SourcePatch": true, "UpdateEdge": true, "UpdateNode": true, "UpsertNode": true, "WebhookPatch": true,
+	"SavedQueryPatch": true, "SourcePatch": true, "UpdateEdge": true, "UpdateNode": true, "UpsertNode": true,
+	"WebhookPatch": true,
 }
 
 // zeroIsAbsent are optional numbers that are never 0, although their schemas have no minimum.

@@ -122,6 +122,25 @@ func AnswerHeldKey(ctx context.Context, tx pgx.Tx, c IdempotencyClaim, answer []
 	return err
 }
 
+// Response is the response to a request with an idempotency key, whose effect has the result T. A nil Response is that
+// of a request without a key.
+type Response[T any] struct {
+	Key    IdempotencyClaim
+	Encode func(T) ([]byte, error)
+}
+
+// Store stores the response in the transaction of the effect, as AnswerHeldKey does.
+func (r *Response[T]) Store(ctx context.Context, tx pgx.Tx, result T) error {
+	if r == nil {
+		return nil
+	}
+	encoded, err := r.Encode(result)
+	if err != nil {
+		return err
+	}
+	return AnswerHeldKey(ctx, tx, r.Key, encoded)
+}
+
 // AnswerIdempotencyKey stores the response of the key's holder. It returns false, and stores
 // nothing, if another caller holds the key by now.
 func AnswerIdempotencyKey(ctx context.Context, q execer, c IdempotencyClaim, answer []byte) (bool, error) {

@@ -165,3 +165,12 @@ func LockWorkspace(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) (exists 
 	}
 	return tag.RowsAffected() > 0, nil
 }
+
+// RequireWorkspace locks a workspace like LockWorkspace. It returns a NotFound error if the workspace does not exist.
+func RequireWorkspace(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) error {
+	exists, err := LockWorkspace(ctx, tx, workspace)
+	if err == nil && !exists {
+		return WorkspaceNotFound(workspace)
+	}
+	return err
+}

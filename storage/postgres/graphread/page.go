@@ -11,10 +11,7 @@ import (
 )
 
 // Order is one field that nodes or edges are sorted by. See NodeSortFields and EdgeSortFields.
-type Order struct {
-	Field      string
-	Descending bool
-}
+type Order = postgres.Order
 
 // Page selects a part of the sorted nodes or edges: at most Limit after the first Offset ones, or
 // after the position After. Equal items are sorted by id, in the direction of the last field, so
@@ -125,18 +122,12 @@ func (o order) position(full *Position) *Position {
 
 // orderBy returns the expressions of ORDER BY. If unindexed is true, no index has this order.
 func (o order) orderBy(unindexed bool) string {
-	var parts []string
-	for _, field := range o {
-		column := sortFields[field.Field].column
+	return postgres.OrderBy(o, func(field string) string {
 		if unindexed {
-			column = sortFields[field.Field].unindexed
+			return sortFields[field].unindexed
 		}
-		if field.Descending {
-			column += " DESC"
-		}
-		parts = append(parts, column)
-	}
-	return strings.Join(parts, ", ")
+		return sortFields[field].column
+	})
 }
 
 // columns returns the list of the columns of the order.

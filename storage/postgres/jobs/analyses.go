@@ -85,14 +85,8 @@ func (db *Store) CreateAnalysis(
 ) (created Analysis, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
 		// The lock makes the limit exact, and orders this before or after the deletion of the workspace.
-		tag, err := tx.Exec(
-			ctx, `SELECT FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`, job.Workspace,
-		)
-		if err != nil {
-			return fmt.Errorf("locking the workspace: %w", err)
-		}
-		if tag.RowsAffected() == 0 {
-			return access.WorkspaceNotFound(job.Workspace)
+		if err := access.RequireWorkspace(ctx, tx, job.Workspace); err != nil {
+			return err
 		}
 		if err := makeRoomForAnalysis(ctx, tx, job.Workspace); err != nil {
 			return err

@@ -21,16 +21,10 @@ type SourceFilter struct {
 	Tags   map[string][]string // has the tag with one of the values
 }
 
-// SourceOrder is one sort field of sources, see SourceSortFields.
-type SourceOrder struct {
-	Field      string
-	Descending bool
-}
-
 // SourcePage selects a page of the sorted sources: up to Limit sources from Offset, or
 // after the position After. The id breaks ties, so that pages never overlap.
 type SourcePage struct {
-	Order  []SourceOrder // empty: createdAt
+	Order  []postgres.Order // by SourceSortFields; empty: createdAt
 	Limit  int
 	Offset int
 	After  *SourcePosition // instead of Offset
@@ -111,24 +105,19 @@ func (f *SourceFilter) apply(w *postgres.Where) {
 }
 
 // fields returns the order with its tie-breaker.
-func (p *SourcePage) fields() []SourceOrder {
+func (p *SourcePage) fields() []postgres.Order {
 	order := p.Order
 	if len(order) == 0 {
-		order = []SourceOrder{{Field: "createdAt"}}
+		order = []postgres.Order{{Field: "createdAt"}}
 	}
-	return append(slices.Clone(order), SourceOrder{Field: "id"})
+	return append(slices.Clone(order), postgres.Order{Field: "id"})
 }
 
 func (p *SourcePage) orderBy() string {
-	var parts []string
-	for _, o := range p.fields() {
-		column, _ := (&SourcePosition{}).field(o.Field)
-		if o.Descending {
-			column += " DESC"
-		}
-		parts = append(parts, column)
-	}
-	return strings.Join(parts, ", ")
+	return postgres.OrderBy(p.fields(), func(field string) string {
+		column, _ := (&SourcePosition{}).field(field)
+		return column
+	})
 }
 
 // after adds the condition for the sources after the position: greater in the first field,

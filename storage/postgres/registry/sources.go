@@ -57,20 +57,8 @@ func (db *Store) CreateSource(ctx context.Context, workspace uuid.UUID, s Source
 func (db *Store) CreateSourceOnce(ctx context.Context, workspace uuid.UUID, s Source, key access.IdempotencyClaim,
 	response func(Source) ([]byte, error)) (Source, error) {
 	return db.createSource(ctx, workspace, s, func(tx pgx.Tx, created Source) error {
-		return answerKey(ctx, tx, key, created, response)
+		return (&access.Response[Source]{Key: key, Encode: response}).Store(ctx, tx, created)
 	})
-}
-
-// answerKey stores the response for an idempotency key. It returns fault.Unavailable if another request holds the key
-// by now.
-func answerKey(
-	ctx context.Context, tx pgx.Tx, key access.IdempotencyClaim, s Source, response func(Source) ([]byte, error),
-) error {
-	encoded, err := response(s)
-	if err != nil {
-		return err
-	}
-	return access.AnswerHeldKey(ctx, tx, key, encoded)
 }
 
 func (db *Store) createSource(
@@ -165,7 +153,7 @@ func (db *Store) UpdateSourceOnce(
 	key access.IdempotencyClaim, response func(Source) ([]byte, error),
 ) (Source, error) {
 	return db.updateSource(ctx, workspace, id, expected, change, func(tx pgx.Tx, changed Source) error {
-		return answerKey(ctx, tx, key, changed, response)
+		return (&access.Response[Source]{Key: key, Encode: response}).Store(ctx, tx, changed)
 	})
 }
 
@@ -179,9 +167,8 @@ func (db *Store) updateSource(
 		if err != nil {
 			return err
 		}
-		if expected != nil && *expected != before.Version {
-			return fault.New(fault.Conflict, "Version mismatch").
-				With("expectedVersion", *expected).With("actualVersion", before.Version)
+		if err := fault.CheckVersion(expected, before.Version); err != nil {
+			return err
 		}
 		after := before
 		after.Metrics, after.Tags = slices.Clone(before.Metrics), maps.Clone(before.Tags)

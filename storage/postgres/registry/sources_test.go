@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/test/pgtest"
@@ -159,7 +160,7 @@ func TestSourcesAreFilteredLiterally(t *testing.T) {
 	}
 	names := func(filter registry.SourceFilter) []string {
 		list, total, _, err := db.Sources(t.Context(), ws, filter, registry.SourcePage{
-			Limit: 100, Order: []registry.SourceOrder{{Field: "name"}},
+			Limit: 100, Order: []postgres.Order{{Field: "name"}},
 		})
 		require.NoError(t, err)
 		require.EqualValues(t, len(list), total)
@@ -203,7 +204,7 @@ func TestPagesNeverOverlapWhateverTheOrder(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	for _, order := range [][]registry.SourceOrder{
+	for _, order := range [][]postgres.Order{
 		nil, {{Field: "version", Descending: true}}, {{Field: "version"}, {Field: "name", Descending: true}},
 		{{Field: "name"}}, {{Field: "updatedAt", Descending: true}}, {{Field: "createdAt", Descending: true}},
 	} {

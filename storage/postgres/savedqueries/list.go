@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -18,15 +17,9 @@ type Filter struct {
 	Kind string
 }
 
-// Order is one sort field of queries, see SortFields.
-type Order struct {
-	Field      string
-	Descending bool
-}
-
 // Page selects a page of the sorted queries. The id breaks ties, so that pages never overlap.
 type Page struct {
-	Order  []Order // empty: createdAt
+	Order  []postgres.Order // by SortFields; empty: createdAt
 	Limit  int
 	Offset int
 }
@@ -34,23 +27,20 @@ type Page struct {
 // SortFields returns the fields that queries can be sorted by. Names sort by code point.
 func SortFields() []string { return []string{"createdAt", "updatedAt", "name", "version"} }
 
+// columnsOf has the columns of the fields of an order.
+var columnsOf = map[string]string{
+	"createdAt": "created_at", "updatedAt": "updated_at", "name": `name COLLATE "C"`, "version": "version", "id": "id",
+}
+
 // orderBy returns the sort order with its tie-breaker.
 func (p *Page) orderBy() string {
-	order := p.Order
+	order := slices.Clone(p.Order)
 	if len(order) == 0 {
-		order = []Order{{Field: "createdAt"}}
+		order = []postgres.Order{{Field: "createdAt"}}
 	}
-	var parts []string
-	for _, o := range order {
-		column := map[string]string{
-			"createdAt": "created_at", "updatedAt": "updated_at", "name": `name COLLATE "C"`, "version": "version",
-		}[o.Field]
-		if o.Descending {
-			column += " DESC"
-		}
-		parts = append(parts, column)
-	}
-	return strings.Join(append(parts, "id"), ", ")
+	return postgres.OrderBy(append(order, postgres.Order{Field: "id"}), func(field string) string {
+		return columnsOf[field]
+	})
 }
 
 // SavedQueries returns a page of the workspace's queries that match the filter, and the total number of matches.

@@ -81,23 +81,19 @@ func (db *Store) CreateSavedQuery(
 		if err != nil {
 			return fmt.Errorf("adding a saved query: %w", err)
 		}
-		return response.store(ctx, tx, &created)
+		return response.Store(ctx, tx, created)
 	})
 	return created, refusal(err)
 }
 
 // checkCount checks that a workspace may have one more query, and locks it, so that the limit is exact.
 func checkCount(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) error {
-	exists, err := access.LockWorkspace(ctx, tx, workspace)
-	if err != nil {
+	if err := access.RequireWorkspace(ctx, tx, workspace); err != nil {
 		return err
 	}
-	if !exists {
-		return access.WorkspaceNotFound(workspace)
-	}
 	var count int
-	err = tx.QueryRow(ctx, `SELECT count(*) FROM saved_queries WHERE workspace_id = $1 AND deleted_at IS NULL`, workspace).
-		Scan(&count)
+	err := tx.QueryRow(ctx, `SELECT count(*) FROM saved_queries
+		WHERE workspace_id = $1 AND deleted_at IS NULL`, workspace).Scan(&count)
 	switch {
 	case err != nil:
 		return fmt.Errorf("counting saved queries: %w", err)
@@ -130,9 +126,8 @@ func (db *Store) UpdateSavedQuery(
 		if err != nil {
 			return fmt.Errorf("reading a saved query: %w", err)
 		}
-		if expected != nil && *expected != before.Version {
-			return fault.New(fault.Conflict, "Version mismatch").
-				With("expectedVersion", *expected).With("actualVersion", before.Version)
+		if err := fault.CheckVersion(expected, before.Version); err != nil {
+			return err
 		}
 		changed = before
 		if err := change(&changed); err != nil {
@@ -147,7 +142,7 @@ func (db *Store) UpdateSavedQuery(
 				return fmt.Errorf("changing a saved query: %w", err)
 			}
 		}
-		return response.store(ctx, tx, &changed)
+		return response.Store(ctx, tx, changed)
 	})
 	return changed, refusal(err)
 }
