@@ -24,28 +24,32 @@ func FuzzSearchBody(f *testing.F) {
 			`"nodeIds":["0194a5b0-0000-7000-8000-00000000000a"],"weights":{"text":0,"vector":0.5,"graph":1},"explain":true}`,
 		`{"query":"a","weights":{"text":0,"vector":0,"graph":0}}`, `{"query":"a","hops":-1,"nodeIds":[""]}`,
 		`{"query":"a","facets":["entityType","tags","timestamp"],"facetLimit":50,"facetInterval":"month"}`,
+		`{"query":"a","rerank":{"candidates":50,"weight":1}}`, `{"query":"a","rerank":{"candidates":0,"weight":2}}`,
 		`{"query":"a","facets":["tags","tags"]}`, `{"query":"a","facets":[],"facetLimit":0}`,
 		`{"query":"a","maxSentences":10,"limit":1000,"includeLiveData":true}`, `{"query":"a","maxSentences":0}`,
 	} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
+		configured := models{chat: len(raw)%2 == 0, rerank: 50 * (len(raw) % 3 / 2)}
 		var plain searchBody
 		if check(t, raw, &plain) {
 			var c request.Check
-			q, p := plain.read(&c, uuid.Nil)
+			q, p := plain.read(&c, uuid.Nil, configured)
 			if refused(t, c.Err()) {
 				return
 			}
 			require.True(t, p.limit >= 1 && p.limit <= request.MaxLimit && p.offset >= 0)
 			require.True(t, q.Limit == p.limit && q.Offset >= 0 && q.Offset <= maxTotal && q.MinScore >= 0 && q.MinScore <= 1)
 			require.LessOrEqual(t, len(q.Filter.Properties), 32)
+			require.True(t, q.Rerank.Candidates >= 0 && q.Rerank.Candidates <= configured.rerank)
+			require.True(t, q.Rerank.Weight >= 0 && q.Rerank.Weight <= 1)
 			require.True(t, len(q.Facets.Names) <= 3 && q.Facets.Limit >= 1 && q.Facets.Limit <= maxFacetLimit)
 		}
 		var hybrid hybridBody
 		if check(t, raw, &hybrid) {
 			var c request.Check
-			q, _ := hybrid.read(&c, uuid.Nil)
+			q, _ := hybrid.read(&c, uuid.Nil, configured)
 			if refused(t, c.Err()) {
 				return
 			}
@@ -56,7 +60,7 @@ func FuzzSearchBody(f *testing.F) {
 		var question answerBody
 		if check(t, raw, &question) {
 			var c request.Check
-			q := question.read(&c, uuid.Nil, len(raw)%2 == 0)
+			q := question.read(&c, uuid.Nil, configured)
 			if refused(t, c.Err()) {
 				return
 			}

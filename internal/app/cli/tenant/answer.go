@@ -15,6 +15,7 @@ type AnswerCmd struct {
 	tenant
 	Query        string      `arg:"" help:"The question."`
 	Generate     bool        `help:"Let the configured chat model write the answer from what is found. Without it, sentences are quoted."`
+	Rerank       bool        `help:"Order the best results again by the configured reranking model before their texts are read."`
 	MaxSentences int         `help:"Maximum number of sentences of the answer, 1 to 10." default:"3"`
 	EntityType   []string    `help:"Only nodes of these types: ${entityTypes}." placeholder:"TYPE"`
 	Limit        int         `help:"Maximum number of results whose texts are read, 1 to 100." default:"10"`
@@ -53,6 +54,7 @@ func (c *AnswerCmd) Run(ctx context.Context, out *output.Writer) error {
 	if c.Generate {
 		body["mode"] = "generate"
 	}
+	addRerank(body, c.Rerank)
 	addSeeds(body, c.Hops, c.Node)
 	return c.withReadRoutes(ctx, func(v *session) error {
 		got, err := v.post(ctx, "/api/rag/answer", body)

@@ -23,6 +23,7 @@ type SearchCmd struct {
 	Limit      int         `help:"Maximum number of nodes, 1 to 100." default:"10"`
 	MinScore   *float64    `help:"Minimum score, 0 to 1." placeholder:"SCORE"`
 	Facet      []string    `help:"Count the results by entityType, tags or timestamp; repeat it for several." placeholder:"NAME"`
+	Rerank     bool        `help:"Order the best results again by the configured reranking model."`
 	Hops       *int        `help:"With --hybrid: maximum distance in edges, 0 to 3." placeholder:"EDGES"`
 	Node       []uuid.UUID `help:"With --hybrid: also start from this node; repeat it for several." placeholder:"ID"`
 	Explain    bool        `help:"With --hybrid: show the parts of each score."`
@@ -42,6 +43,7 @@ func (c *SearchCmd) Validate() error {
 type searchHit struct {
 	Node        graphjson.Node
 	Score       float64
+	RerankScore *float64
 	Snippet     string
 	Scores      struct{ Text, Vector, Graph *float64 }
 	Path        []graphjson.Edge
@@ -57,6 +59,7 @@ func (c *SearchCmd) Run(ctx context.Context, out *output.Writer) error {
 	if len(c.Facet) > 0 {
 		body["facets"] = c.Facet
 	}
+	addRerank(body, c.Rerank)
 	if c.Hybrid {
 		path = "/api/rag/hybrid-search"
 		addSeeds(body, c.Hops, c.Node)
@@ -89,6 +92,13 @@ func searchBody(query string, limit int, minScore *float64, entityTypes []string
 	return body
 }
 
+// addRerank adds the field that enables reranking.
+func addRerank(body map[string]any, rerank bool) {
+	if rerank {
+		body["rerank"] = map[string]any{}
+	}
+}
+
 // addSeeds adds the fields of a body of a search that uses the graph.
 func addSeeds(body map[string]any, hops *int, nodes []uuid.UUID) {
 	if hops != nil {
@@ -113,7 +123,10 @@ func printFound(out *output.Writer, list *page[searchHit]) error {
 		for _, part := range []struct {
 			name  string
 			score *float64
-		}{{"words", hit.Scores.Text}, {"meaning", hit.Scores.Vector}, {"graph", hit.Scores.Graph}} {
+		}{
+			{"words", hit.Scores.Text}, {"meaning", hit.Scores.Vector}, {"graph", hit.Scores.Graph},
+			{"reranked", hit.RerankScore},
+		} {
 			if part.score != nil {
 				scores = append(scores, fmt.Sprintf("%s %.3f", part.name, *part.score))
 			}
