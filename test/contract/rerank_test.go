@@ -2,14 +2,18 @@ package contract_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/retrieval/rerank"
 	"github.com/livegraph/livegraph/test/contract"
 	"github.com/livegraph/livegraph/test/rerankmodel"
@@ -79,6 +83,7 @@ func TestSearchesAreRerankedOnRequest(t *testing.T) {
 	t.Run("order", func(t *testing.T) { s.testRerankedOrder(t, model) })
 	t.Run("answers", func(t *testing.T) { s.testRerankedAnswers(t, model) })
 	t.Run("saved queries", func(t *testing.T) { s.testRerankedQueries(t, model) })
+	t.Run("tenants", func(t *testing.T) { s.testRerankedTenants(t, model) })
 	t.Run("failures", func(t *testing.T) { s.testFailingReranker(t, model, current) })
 }
 
@@ -163,6 +168,27 @@ func (s *searcher) testRerankedQueries(t *testing.T, model *rerankmodel.Server) 
 	a := trySave(t, s.Server, `{"name":"x","kind":"answer","request":{"query":"a","rerank":{"candidates":51}}}`)
 	require.Equal(t, http.StatusUnprocessableEntity, a.Status, "%s", a.Body)
 	require.Equal(t, "request.rerank.candidates", a.Error.Details["field"])
+}
+
+// testRerankedTenants checks that the reranker reads only texts of the caller's workspace that pass the filter.
+func (s *searcher) testRerankedTenants(t *testing.T, model *rerankmodel.Server) {
+	other := s.NewWorkspace(t, apikey.Live)
+	key := s.NewKey(t, []uuid.UUID{other}, request.Admin)
+	s.newDescribedNode(t, key, other.String(), "object", "CANARY pump", "Moves CANARY cooling water.", `{}`)
+	foreign := contract.Request{Path: searchPath, Body: waterQuery + `,"rerank":{}}`, Key: key, Workspace: other.String()}
+	s.searchUntil(t, foreign, contains("CANARY pump"))
+	require.Contains(t, fmt.Sprint(model.Last(t)), "CANARY")
+	require.NotContains(t, fmt.Sprint(model.Last(t)), "Pump 7")
+	for _, path := range []string{searchPath, hybridPath, answerPath} {
+		s.reranked(t, path, waterQuery+`,"rerank":{},"properties":{"site":"north"}}`)
+		require.NotContains(t, fmt.Sprint(model.Last(t)), "CANARY")
+		require.NotContains(t, fmt.Sprint(model.Last(t)), "Pump 8")
+	}
+	for _, q := range model.Requests() {
+		for _, secret := range []string{other.String(), s.Workspace.String(), key, s.Admin} {
+			require.NotContains(t, fmt.Sprint(q), secret)
+		}
+	}
 }
 
 // testFailingReranker checks that any failure leaves the results as they are without reranking.
