@@ -191,7 +191,10 @@ func TestAlertmanagersThatAreRefused(t *testing.T) {
 		{`{"alertmanagers":[{"url":"https://a.example.com"},{"url":"https://a.example.com"}]}`, at + ".url", 422},
 		{`{"alertmanagers":[{"url":"https://u:p@a.example.com"}]}`, "alertmanagers[0].url", 422},
 		{`{"alertmanagers":[{"url":"http://169.254.169.254"}]}`, "alertmanagers[0].url", 422},
-		{`{"alertmanagers":[` + strings.Repeat(`{"url":"https://a.example.com"},`, 10) + `{"url":"x"}]}`, "alertmanagers", 422},
+		{
+			`{"alertmanagers":[` + strings.Repeat(`{"url":"https://a.example.com"},`, 10) + `{"url":"x"}]}`, "alertmanagers",
+			422,
+		},
 		{one(`"updatedAt":"2026-01-01T00:00:00Z"`), at + ".updatedAt", 400},
 		{one(`"authorization":"Basic eDp5"`), auth, 400},
 		{one(`"authorization":null`), auth, 400},

@@ -35,9 +35,11 @@ func (w *tenants) writeRuleCanaries() {
 	group["interval"], group["query_offset"] = c("interval"), c("offset")
 	w.writeJSON(opRules, "/api/rules/others", file, http.StatusBadRequest)
 	manager := object{
-		"url":           "https://x.invalid/" + c("Alertmanager's URL"),
-		"authorization": object{"type": "basic", "username": c("Alertmanager's user"), "password": c("Alertmanager's password")},
-		"headers":       []any{object{"name": c("name of an Alertmanager's header"), "value": c("Alertmanager's header")}},
+		"url": "https://x.invalid/" + c("Alertmanager's URL"),
+		"authorization": object{
+			"type": "basic", "username": c("Alertmanager's user"), "password": c("Alertmanager's password"),
+		},
+		"headers": []any{object{"name": c("name of an Alertmanager's header"), "value": c("Alertmanager's header")}},
 	}
 	w.writeJSON(opAlertmanagers, "/api/alertmanagers", object{"alertmanagers": []any{manager}}, http.StatusOK)
 	token := object{"type": "bearer", "token": c("Alertmanager's token")}

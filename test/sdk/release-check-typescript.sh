@@ -58,7 +58,8 @@ JSON
 done
 [ "$(node check.js)" = "$version" ]
 # Without the optional package, only the module that requires it fails. With it, the module compiles and runs.
-node --input-type=module -e "await import('livegraph/arrow')" 2>&1 | grep -q "Cannot find package 'apache-arrow'"
+if node --input-type=module -e "await import('livegraph/arrow')" 2>missing; then exit 1; fi
+grep -q "Cannot find package 'apache-arrow'" missing
 for name in apache-arrow flatbuffers json-with-bigint tslib; do
   ln -s "$sdk/node_modules/$name" "node_modules/$name"
 done

@@ -109,7 +109,8 @@ func testRulesByCommandLine(w *workspace) {
 		`pending +Slow +\S+Z +9e\+01 +source=lathe`, alerts)
 	w.eventually(func() bool {
 		return manager.received("/api/v2/alerts ", `"severity":"page"`, `"summary":"lathe is at 360"`) &&
-			failing.received("/api/v2/alerts ", `"Hot"`) && manager.authenticated("Basic b3BzOnB3 team a") && hook.received("alert.firing", `"Hot"`)
+			manager.authenticated("Basic b3BzOnB3 team a") &&
+			failing.received("/api/v2/alerts ", `"Hot"`) && hook.received("alert.firing", `"Hot"`)
 	})
 	require.Contains(t, w.ok(w.in("query", "--metric", "four_times", "--latest")...), " 360\n")
 	var evaluated struct {

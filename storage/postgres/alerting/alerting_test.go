@@ -164,9 +164,10 @@ func TestOneOfSeveralConditionalChangesIsMade(t *testing.T) {
 		return err
 	}
 	set := func(url string, want ...string) error {
-		_, err := db.SetAlertmanagers(t.Context(), workspace, func(now []alerting.Alertmanager) ([]alerting.Alertmanager, error) {
+		type list = []alerting.Alertmanager
+		_, err := db.SetAlertmanagers(t.Context(), workspace, func(now list) (list, error) {
 			if len(now) == len(want) && (len(want) == 0 || now[0].URL == want[0]) {
-				return []alerting.Alertmanager{{URL: url}}, nil
+				return list{{URL: url}}, nil
 			}
 			return nil, refused
 		})

@@ -44,11 +44,8 @@ const COLUMNS: readonly Column<Alertmanager>[] = [
 
 function authorizationOf({ authorization }: Alertmanager) {
   if (!authorization) return 'None'
-  return authorization.type === 'bearer' ? (
-    'Bearer token'
-  ) : (
-    <Name text={authorization.username ?? ''} max={100} />
-  )
+  if (authorization.type === 'bearer') return 'Bearer token'
+  return <Name text={`User ${authorization.username ?? ''}`} max={100} />
 }
 
 /** The Alertmanagers of a workspace. */
