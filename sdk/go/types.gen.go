@@ -12,6 +12,12 @@ const (
 	AlertStatePending AlertState = "pending"
 )
 
+// Defines values for AlertmanagerAuthorizationType.
+const (
+	AlertmanagerAuthorizationTypeBasic  AlertmanagerAuthorizationType = "basic"
+	AlertmanagerAuthorizationTypeBearer AlertmanagerAuthorizationType = "bearer"
+)
+
 // Defines values for AnalysisAlgorithm.
 const (
 	AnalysisAlgorithmCommunities AnalysisAlgorithm = "communities"
@@ -216,6 +222,34 @@ type Alert struct {
 
 // AlertState is the state of an alert.
 type AlertState string
+
+// Alertmanager is an Alertmanager to which alerts are sent, without its secrets.
+type Alertmanager struct {
+	URL           string                     `json:"url"`
+	Authorization *AlertmanagerAuthorization `json:"authorization"`
+
+	// Further headers of requests, whose values are stored.
+	Headers []AlertmanagerHeader `json:"headers"`
+
+	// When anything of the Alertmanager was changed last, also a secret.
+	UpdatedAt time.Time `json:"updatedAt"`
+}
+
+// AlertmanagerAuthorization is the credentials without their secret, which is stored; null if there are none.
+type AlertmanagerAuthorization struct {
+	Type AlertmanagerAuthorizationType `json:"type"`
+
+	// Null with the type `bearer`.
+	Username string `json:"username"`
+}
+
+// AlertmanagerAuthorizationType is the type of an authorization.
+type AlertmanagerAuthorizationType string
+
+// AlertmanagerHeader is a header of requests to an Alertmanager, without its value.
+type AlertmanagerHeader struct {
+	Name string `json:"name"`
+}
 
 // Analysis is an analysis of the graph.
 type Analysis struct {
@@ -982,6 +1016,38 @@ type Neighbor struct {
 	// Number of edges of the shortest path to the node.
 	Depth int    `json:"depth"`
 	Edges []Edge `json:"edges"`
+}
+
+// NewAlertmanager is an Alertmanager to set.
+type NewAlertmanager struct {
+	URL           string                        `json:"url"`
+	Authorization *NewAlertmanagerAuthorization `json:"authorization,omitempty"`
+
+	// Further headers of each request, such as the tenant. Not `Authorization`, and not those that the server sets:
+	// `Host`, `User-Agent`, `Content-…`, `Proxy-…`, and those of the connection.
+	Headers []NewAlertmanagerHeader `json:"headers,omitempty"`
+}
+
+// NewAlertmanagerAuthorization is the credentials of each request. Absent, there are none.
+type NewAlertmanagerAuthorization struct {
+	Type AlertmanagerAuthorizationType `json:"type"`
+
+	// Required with the type `basic`. Without a colon.
+	Username string `json:"username,omitempty"`
+
+	// Of the type `basic`. Absent, it stays as it is stored for the URL.
+	Password string `json:"password,omitempty"`
+
+	// Of the type `bearer`, in visible ASCII characters. Absent, it stays as it is stored for the URL.
+	Token string `json:"token,omitempty"`
+}
+
+// NewAlertmanagerHeader is a header of requests to an Alertmanager.
+type NewAlertmanagerHeader struct {
+	Name string `json:"name"`
+
+	// In printable ASCII characters. Absent, it stays as it is stored for the URL and the name.
+	Value string `json:"value,omitempty"`
 }
 
 // NewAnalysis is an analysis of the graph to create.

@@ -312,7 +312,12 @@ func (w *tenants) bodies() map[string][]call {
 			{contentType: "application/yaml", body: "groups: [{name: own, rules: []}]"},
 			{contentType: asJSON, body: `{"groups":[{"name":"own","rules":[{"record":"own","expr":"1"}]}]}`},
 		},
-		opAlertmanagers:                  jsonCalls(object{"urls": []any{"https://192.0.2.1"}}),
+		opAlertmanagers: jsonCalls(
+			object{"urls": []any{"https://192.0.2.1"}},
+			object{"alertmanagers": []any{object{"url": "https://192.0.2.1", "authorization": object{
+				"type": "bearer", "token": "own",
+			}}}},
+		),
 		"POST /api/webhooks":             jsonCalls(object{"name": "own", "url": "https://x.invalid", "events": []any{}}),
 		"PATCH /api/webhooks/{id}":       jsonCalls(object{"enabled": false}, object{"name": "taken over", "labels": nil}),
 		opAnalyses:                       jsonCalls(object{"algorithm": "degree"}),

@@ -1652,7 +1652,8 @@ export interface paths {
         };
         /**
          * List Alertmanagers
-         * @description Scope `admin`. Lists the Alertmanagers to which the alerts of the workspace are sent.
+         * @description Scope `admin`. Lists the Alertmanagers to which the alerts of the workspace are sent. Passwords, tokens and the
+         *     values of headers are never returned.
          */
         get: operations["getAlertmanagers"];
         /**
@@ -1660,6 +1661,10 @@ export interface paths {
          * @description Scope `admin`. Replaces the list. Alerts are sent to `URL/api/v2/alerts`, as Prometheus does: when they begin to
          *     fire, every minute while they fire, and when they are resolved. Private addresses are refused unless the operator
          *     allows them (`LIVEGRAPH_OUTBOUND_ALLOWED_NETWORKS`).
+         *
+         *     The body has either `alertmanagers` or `urls`. In `alertmanagers`, a password, a token or the value of a header
+         *     that is not given stays as it is stored for the same URL. If none is stored for it, because the URL is new or
+         *     another one, the response is 422. An Alertmanager in `urls` keeps all that is stored of it.
          */
         put: operations["setAlertmanagers"];
         post?: never;
@@ -2355,6 +2360,60 @@ export interface components {
         };
         Alertmanagers: {
             urls: string[];
+            alertmanagers: components["schemas"]["Alertmanager"][];
+        };
+        Alertmanager: {
+            /** Format: uri */
+            url: string;
+            authorization: components["schemas"]["AlertmanagerAuthorization"];
+            /** @description Further headers of requests, whose values are stored. */
+            headers: components["schemas"]["AlertmanagerHeader"][];
+            /**
+             * Format: date-time
+             * @description When anything of the Alertmanager was changed last, also a secret.
+             */
+            updatedAt: string;
+        };
+        /** @description The credentials without their secret, which is stored; null if there are none. */
+        AlertmanagerAuthorization: {
+            type: components["schemas"]["AlertmanagerAuthorizationType"];
+            /** @description Null with the type `bearer`. */
+            username: string | null;
+        } | null;
+        /** @enum {string} */
+        AlertmanagerAuthorizationType: "basic" | "bearer";
+        AlertmanagerHeader: {
+            name: string;
+        };
+        /** @description Exactly one of the lists. */
+        AlertmanagersUpdate: {
+            urls?: string[];
+            alertmanagers?: components["schemas"]["NewAlertmanager"][];
+        };
+        NewAlertmanager: {
+            /** Format: uri */
+            url: string;
+            authorization?: components["schemas"]["NewAlertmanagerAuthorization"];
+            /**
+             * @description Further headers of each request, such as the tenant. Not `Authorization`, and not those that the server sets:
+             *     `Host`, `User-Agent`, `Content-…`, `Proxy-…`, and those of the connection.
+             */
+            headers?: components["schemas"]["NewAlertmanagerHeader"][];
+        };
+        /** @description The credentials of each request. Absent, there are none. */
+        NewAlertmanagerAuthorization: {
+            type: components["schemas"]["AlertmanagerAuthorizationType"];
+            /** @description Required with the type `basic`. Without a colon. */
+            username?: string;
+            /** @description Of the type `basic`. Absent, it stays as it is stored for the URL. */
+            password?: string;
+            /** @description Of the type `bearer`, in visible ASCII characters. Absent, it stays as it is stored for the URL. */
+            token?: string;
+        };
+        NewAlertmanagerHeader: {
+            name: string;
+            /** @description In printable ASCII characters. Absent, it stays as it is stored for the URL and the name. */
+            value?: string;
         };
         AlertmanagersAnswer: {
             success: components["schemas"]["Succeeded"];
@@ -9448,14 +9507,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "urls": [
-                 *         "https://alerts.example.com"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["Alertmanagers"];
+                "application/json": components["schemas"]["AlertmanagersUpdate"];
             };
         };
         responses: {

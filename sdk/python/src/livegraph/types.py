@@ -142,6 +142,44 @@ class PutRuleFileAnswer(TypedDict):
     requestId: RequestId
 
 
+AlertmanagersUrl: TypeAlias = str
+
+
+AlertmanagerAuthorizationType: TypeAlias = Literal["basic", "bearer"]
+
+
+class AlertmanagerHeader(TypedDict):
+    name: str
+
+
+class NewAlertmanagerAuthorization(TypedDict):
+    """
+    The credentials of each request. Absent, there are none.
+    """
+
+    type: AlertmanagerAuthorizationType
+    username: NotRequired[str]
+    """
+    Required with the type `basic`. Without a colon.
+    """
+    password: NotRequired[str]
+    """
+    Of the type `basic`. Absent, it stays as it is stored for the URL.
+    """
+    token: NotRequired[str]
+    """
+    Of the type `bearer`, in visible ASCII characters. Absent, it stays as it is stored for the URL.
+    """
+
+
+class NewAlertmanagerHeader(TypedDict):
+    name: str
+    value: NotRequired[str]
+    """
+    In printable ASCII characters. Absent, it stays as it is stored for the URL and the name.
+    """
+
+
 Scope: TypeAlias = Literal[
     "read:nodes", "write:nodes", "read:edges", "write:edges", "read:livedata", "write:livedata", "admin"
 ]
@@ -1711,6 +1749,29 @@ class PrometheusResult(TypedDict):
     data: PrometheusResultData
 
 
+class AlertmanagerAuthorization(TypedDict):
+    """
+    The credentials without their secret, which is stored; null if there are none.
+    """
+
+    type: AlertmanagerAuthorizationType
+    username: str | None
+    """
+    Null with the type `bearer`.
+    """
+
+
+class NewAlertmanager(TypedDict):
+    url: str
+    authorization: NotRequired[NewAlertmanagerAuthorization]
+    headers: NotRequired[list[NewAlertmanagerHeader]]
+    """
+    Further headers of each request, such as the tenant. Not `Authorization`, and not those that the server sets:
+    `Host`, `User-Agent`, `Content-…`, `Proxy-…`, and those of the connection.
+
+    """
+
+
 class Account(TypedDict):
     keyId: str
     name: str
@@ -2081,6 +2142,19 @@ class IndexStatus(TypedDict):
     reindex: Reindex
 
 
+class Alertmanager(TypedDict):
+    url: str
+    authorization: AlertmanagerAuthorization | None
+    headers: list[AlertmanagerHeader]
+    """
+    Further headers of requests, whose values are stored.
+    """
+    updatedAt: str
+    """
+    When anything of the Alertmanager was changed last, also a secret.
+    """
+
+
 class Analysis(TypedDict):
     id: str
     algorithm: AnalysisAlgorithm
@@ -2149,3 +2223,8 @@ class Answer(TypedDict):
     The nodes that the sentences are from, in the order in which they are cited.
     """
     generated: NotRequired[GeneratedAnswer]
+
+
+class Alertmanagers(TypedDict):
+    urls: list[AlertmanagersUrl]
+    alertmanagers: list[Alertmanager]
