@@ -206,13 +206,17 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 		"an unknown function": {
 			"query", map[string]any{"aggregation": []string{"guess"}}, 400, "aggregation",
 		},
-		"no PromQL":           {"promql", map[string]any{"query": "sum("}, 400, ""},
-		"no time":             {"promql", map[string]any{"query": "m", "time": "soon"}, 400, "time"},
-		"a step alone":        {"promql", map[string]any{"query": "m", "step": "1m"}, 400, "start"},
-		"a time with a range": {"promql", map[string]any{"query": "m", "start": "-1h", "time": "now"}, 400, "time"},
-		"an empty query":      {"search", map[string]any{"query": ""}, 422, "query"},
-		"an empty question":   {"answer", map[string]any{"query": " "}, 422, "query"},
-		"many sentences":      {"answer", map[string]any{"query": "a", "maxSentences": 11}, 422, "maxSentences"},
+		"no PromQL":            {"promql", map[string]any{"query": "sum("}, 400, ""},
+		"no time":              {"promql", map[string]any{"query": "m", "time": "soon"}, 400, "time"},
+		"a step alone":         {"promql", map[string]any{"query": "m", "step": "1m"}, 400, "start"},
+		"a time with a range":  {"promql", map[string]any{"query": "m", "start": "-1h", "time": "now"}, 400, "time"},
+		"an empty query":       {"search", map[string]any{"query": ""}, 422, "query"},
+		"no tags of documents": {"search", map[string]any{"query": "a", "tags": []string{""}}, 422, "tags[0]"},
+		"no range of times": {
+			"hybrid_search", map[string]any{"query": "a", "timestamp": map[string]any{"from": "now"}}, 422, "timestamp.from",
+		},
+		"an empty question": {"answer", map[string]any{"query": " "}, 422, "query"},
+		"many sentences":    {"answer", map[string]any{"query": "a", "maxSentences": 11}, 422, "maxSentences"},
 	} {
 		a, isError := callTool(t.Context(), t, session, c.tool, c.arguments)
 		require.True(t, isError, name)

@@ -22,10 +22,12 @@ type searchInput struct {
 	MinScore    float64  `json:"minScore,omitempty" jsonschema:"only results with at least this score, 0 to 1"`
 	Limit       int      `json:"limit,omitempty" jsonschema:"number of results, default 10, at most 50"`
 	Offset      int      `json:"offset,omitempty" jsonschema:"number of results to skip"`
+	documentFilter
 }
 
 func (in *searchInput) body() map[string]any {
 	body := queryBody(in.Query, in.EntityTypes, in.MinScore, in.Limit)
+	in.documentFilter.addTo(body)
 	body["offset"] = in.Offset
 	return body
 }
@@ -93,7 +95,7 @@ func (in *graphInput) addTo(body map[string]any) {
 
 func (c *client) hybridSearch(ctx context.Context, in hybridInput) (any, error) {
 	body := in.body()
-	in.addTo(body)
+	in.graphInput.addTo(body)
 	return c.find(ctx, "/api/rag/hybrid-search", body, in.Offset)
 }
 
@@ -109,12 +111,14 @@ type answerInput struct {
 	EntityTypes  []string `json:"entityTypes,omitempty" jsonschema:"only nodes of these types: concept, object, process, actor"`
 	MinScore     float64  `json:"minScore,omitempty" jsonschema:"read only results of the search with at least this score, 0 to 1"`
 	Limit        int      `json:"limit,omitempty" jsonschema:"number of results to read, default 10, at most 50"`
+	documentFilter
 	graphInput
 }
 
 func (c *client) answerQuestion(ctx context.Context, in answerInput) (any, error) {
 	body := queryBody(in.Query, in.EntityTypes, in.MinScore, in.Limit)
-	in.addTo(body)
+	in.documentFilter.addTo(body)
+	in.graphInput.addTo(body)
 	if in.MaxSentences != 0 {
 		body["maxSentences"] = in.MaxSentences
 	}
