@@ -100,6 +100,11 @@ func TestSearchesAreFilteredByTagsAndTimestamps(t *testing.T) {
 	} {
 		s.requireDocuments(t, members, want...)
 	}
+	for _, lanes := range []string{`"text":0`, `"vector":0`} { // each lane ranks only what passes
+		documents, _ := found(s.search(t, hybridPath, `{"query":"pump","limit":100,"tags":["rare"],"hops":0,`+
+			`"weights":{"graph":0,`+lanes+`}}`))
+		require.Equal(t, []string{"long", "short", "undated"}, documents, lanes)
+	}
 	for _, members := range []string{`"hops":3`, `"hops":1`, `"weights":{"text":0,"vector":0}`} {
 		documents, others := found(s.search(t, hybridPath, `{"query":"pump","limit":100,"tags":["rare"],`+members+
 			`,"nodeIds":["`+neighbor+`","`+s.document(t, "many 1").ID+`"]}`))

@@ -122,7 +122,12 @@ func (c *client) answerQuestion(ctx context.Context, in answerInput) (any, error
 	if in.MaxSentences != 0 {
 		body["maxSentences"] = in.MaxSentences
 	}
-	a, data, err := objectAnswer(c.post(ctx, "/api/rag/answer", body, nil))
+	return quotedAnswer(c.post(ctx, "/api/rag/answer", body, nil))
+}
+
+// quotedAnswer returns the answer for the response to a question.
+func quotedAnswer(r *response, err error) (any, error) {
+	a, data, err := objectAnswer(r, err)
 	if err != nil {
 		return nil, err
 	}
