@@ -97,6 +97,13 @@ func someArchive(r *rand.Rand, foreign uuid.UUID) *archive {
 		n := marked(r, uuid.New(), mark)
 		a.nodes[n.ID] = n
 	}
+	for document := range a.tags { // the same mark on another node does not make it a part of the document
+		if node := a.nodes[document]; !node.Deleted {
+			node.ID = uuid.New()
+			a.nodes[node.ID] = node
+			break
+		}
+	}
 	id := uuid.New() // a document by its id, with tags and a timestamp that cannot be compared
 	a.nodes[id] = marked(r, id, `{"id":"`+id.String()+`","externalId":"odd","tags":"a","timestamp":"2026-99"}`)
 	return a
