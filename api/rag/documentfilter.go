@@ -69,8 +69,8 @@ func timeOf(c *request.Check, field string, text *string) *time.Time {
 	return &t
 }
 
-// override replaces the fields that are set in another body.
-func (b *documentBody) override(o *documentBody) {
+// replace replaces the fields that are set in another body.
+func (b *documentBody) replace(o *documentBody) {
 	if o.Tags != nil {
 		b.Tags = o.Tags
 	}

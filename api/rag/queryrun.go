@@ -25,7 +25,7 @@ func (b *queryBody) overrideQuery(o *overrides) {
 	if o.Limit != nil {
 		b.Limit = o.Limit
 	}
-	b.documentBody.override(&o.documentBody)
+	b.replace(&o.documentBody)
 }
 
 func (b *searchBody) override(o *overrides) error {
@@ -39,7 +39,8 @@ func (b *searchBody) override(o *overrides) error {
 func (b *answerBody) override(o *overrides) error {
 	b.overrideQuery(o)
 	if o.Offset != nil { // the route does not have it, either
-		return fault.Field(fault.Malformed, "offset", "is not a known field of an answer", "query", "limit", "tags", "allTags", "timestamp")
+		return fault.Field(fault.Malformed, "offset", "is not a known field of an answer",
+			"query", "limit", "tags", "allTags", "timestamp")
 	}
 	return nil
 }

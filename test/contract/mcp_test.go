@@ -92,7 +92,8 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 	slices.Sort(names)
 	require.Equal(t, []string{
 		"analyses", "analysis", "analyze_graph", "answer", "counts", "execute_command", "history", "hybrid_search",
-		"match_pattern", "neighbors", "node", "paths", "promql", "query", "run_saved_query", "saved_queries", "search", "series", "subgraph",
+		"match_pattern", "neighbors", "node", "paths", "promql", "query", "run_saved_query",
+		"saved_queries", "search", "series", "subgraph",
 	}, names)
 
 	call := func(name string, arguments any) toolAnswer {

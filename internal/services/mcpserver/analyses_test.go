@@ -12,13 +12,15 @@ import (
 func TestTheResultOfAnAnalysisFitsIntoAnAnswer(t *testing.T) {
 	server := &api{}
 	c := &client{options: Options{Transport: server, URL: "http://x"}, slots: make(chan struct{}, 1)}
-	for list, field := range map[string]string{"top": `"value":0.0123456789012345`, "groups": `"group":99,"size":1000000`} {
+	for list, field := range map[string]string{
+		"top": `"value":0.0123456789012345`, "groups": `"group":99,"size":1000000`,
+	} {
 		items := make([]string, 100)
 		for i := range items {
 			items[i] = fmt.Sprintf(`{"nodeId":"0194a5b0-0000-7000-8000-%012d",%s}`, i, field)
 		}
-		server.body = `{"success":true,"data":{"id":"a","state":"done","result":{"` + list + `":[` + strings.Join(items, ",") +
-			`]}},"requestId":"req_1"}`
+		server.body = `{"success":true,"data":{"id":"a","state":"done","result":{"` + list + `":[` +
+			strings.Join(items, ",") + `]}},"requestId":"req_1"}`
 		result, err := c.analysis(t.Context(), analysisInput{ID: "../nodes"})
 		require.NoError(t, err)
 		require.Equal(t, "GET /api/analyses/..%2Fnodes", server.path)

@@ -13,7 +13,7 @@ type timeRange struct {
 	To   string `json:"to,omitempty" jsonschema:"exclusive, RFC 3339"`
 }
 
-func (f *documentFilter) addTo(body map[string]any) {
+func (f *documentFilter) addFilter(body map[string]any) {
 	if len(f.Tags) > 0 {
 		body["tags"] = f.Tags
 	}

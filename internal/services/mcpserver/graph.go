@@ -27,7 +27,7 @@ type searchInput struct {
 
 func (in *searchInput) body() map[string]any {
 	body := queryBody(in.Query, in.EntityTypes, in.MinScore, in.Limit)
-	in.documentFilter.addTo(body)
+	in.addFilter(body)
 	body["offset"] = in.Offset
 	return body
 }
@@ -95,7 +95,7 @@ func (in *graphInput) addTo(body map[string]any) {
 
 func (c *client) hybridSearch(ctx context.Context, in hybridInput) (any, error) {
 	body := in.body()
-	in.graphInput.addTo(body)
+	in.addTo(body)
 	return c.find(ctx, "/api/rag/hybrid-search", body, in.Offset)
 }
 
@@ -117,8 +117,8 @@ type answerInput struct {
 
 func (c *client) answerQuestion(ctx context.Context, in answerInput) (any, error) {
 	body := queryBody(in.Query, in.EntityTypes, in.MinScore, in.Limit)
-	in.documentFilter.addTo(body)
-	in.graphInput.addTo(body)
+	in.addFilter(body)
+	in.addTo(body)
 	if in.MaxSentences != 0 {
 		body["maxSentences"] = in.MaxSentences
 	}

@@ -48,7 +48,7 @@ type runSavedQueryInput struct {
 
 func (c *client) runSavedQuery(ctx context.Context, in runSavedQueryInput) (any, error) {
 	body := map[string]any{}
-	in.addTo(body)
+	in.addFilter(body)
 	if in.Query != "" {
 		body["query"] = in.Query
 	}

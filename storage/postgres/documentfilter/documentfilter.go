@@ -27,9 +27,9 @@ const (
 	// documentIDOfN is the id of the document of n; NULL: it has none.
 	documentIDOfN = `CASE WHEN n.properties -> 'document' ->> 'id' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
 		THEN (n.properties -> 'document' ->> 'id')::uuid END`
-	// isOwnOrPassageN excludes other nodes than the document's own with a copy of its mark.
-	isOwnOrPassageN = `(n.id = d.id OR n.properties -> 'document' -> 'passage' IS NOT NULL)`
-	timestampD      = `d.properties -> 'document' ->> 'timestamp'`
+	// belongsToD excludes other nodes than the document's own with a copy of its mark.
+	belongsToD = `(n.id = d.id OR n.properties -> 'document' -> 'passage' IS NOT NULL)`
+	timestampD = `d.properties -> 'document' ->> 'timestamp'`
 	// sortedD has the order of the times that timestampText returns.
 	sortedD = `rtrim(left(` + timestampD + `, 30), 'Z') COLLATE "C"`
 )
@@ -38,7 +38,7 @@ const (
 // up by key, so that no plan reads the whole table for a few thousand nodes.
 func Add(w *postgres.Where, f *retrieval.DocumentFilter) {
 	d := &postgres.Where{Args: w.Args, Conditions: []string{
-		"d.workspace_id = n.workspace_id", "d.id = " + documentIDOfN, isDocumentD, isOwnOrPassageN,
+		"d.workspace_id = n.workspace_id", "d.id = " + documentIDOfN, isDocumentD, belongsToD,
 		"d.properties -> 'document' ->> 'externalId' = n.properties -> 'document' ->> 'externalId'",
 	}}
 	addConditions(d, f)
@@ -56,7 +56,7 @@ func Matching(
 	d.Conditions = append(d.Conditions, isDocumentD)
 	addConditions(d, f)
 	n := &postgres.Where{Args: d.Args, Conditions: []string{
-		isPartN, isOwnOrPassageN, "md5(n.properties -> 'document' ->> 'externalId') = md5(d.external_id)",
+		isPartN, belongsToD, "md5(n.properties -> 'document' ->> 'externalId') = md5(d.external_id)",
 		"n.properties -> 'document' ->> 'externalId' = d.external_id", "n.properties -> 'document' ->> 'id' = d.id::text",
 	}}
 	n.Add("n.workspace_id = ?", workspace)

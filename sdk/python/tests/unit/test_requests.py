@@ -76,7 +76,7 @@ def test_searches_are_filtered_by_documents() -> None:
     client(server).search.nodes("pump", tags=["a", "b"], all_tags=["c"], timestamp={"from": since})
     assert content(server.requests[0]) == {
         "query": "pump", "limit": 10, "tags": ["a", "b"], "allTags": ["c"],
-        "timestamp": {"from": "2026-11-21T07:40:08Z"}
+        "timestamp": {"from": "2026-11-21T07:40:08+00:00"}
     }  # fmt: skip
     client(server).saved_queries.run_nodes("id", tags=["a"], timestamp={"to": "2027-01-01T00:00:00Z"})
     assert content(server.requests[1]) == {"tags": ["a"], "timestamp": {"to": "2027-01-01T00:00:00Z"}}
