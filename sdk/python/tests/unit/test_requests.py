@@ -71,7 +71,8 @@ def test_facets_have_the_names_of_the_api_and_are_in_the_page() -> None:
 
 
 def test_searches_are_filtered_by_documents() -> None:
-    server = Server(answer([], total=0, limit=10, offset=0, hasMore=False, nextCursor=None))
+    empty = answer([], total=0, limit=10, offset=0, hasMore=False, nextCursor=None)
+    server = Server(empty, empty)
     since = datetime(2026, 11, 21, 7, 40, 8, tzinfo=UTC)
     client(server).search.nodes("pump", tags=["a", "b"], all_tags=["c"], timestamp={"from": since})
     assert content(server.requests[0]) == {
