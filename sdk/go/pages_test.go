@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+	"time"
 
 	livegraph "github.com/livegraph/livegraph/sdk/go"
 )
@@ -76,6 +77,18 @@ func TestAPageOfASearchHasItsFacets(t *testing.T) {
 	found, err = s.client(t).Search.Nodes(t.Context(), livegraph.SearchQuery{Query: "a"})
 	noError(t, err)
 	check(t, found.Facets == nil, "%+v", found.Facets)
+}
+
+func TestSearchesAreFilteredByDocuments(t *testing.T) {
+	s := serve(t, func(_ int, w http.ResponseWriter, _ *received) { page(w, `[]`, false, "null") })
+	at := time.Date(2026, 11, 21, 7, 40, 8, 0, time.UTC)
+	_, err := s.client(t).Search.Nodes(t.Context(), livegraph.SearchQuery{
+		Query: "a", Tags: []string{"b", "c"}, AllTags: []string{"d"}, Timestamp: &livegraph.TimestampRange{From: at},
+	})
+	noError(t, err)
+	equal(
+		t, `{"query":"a","tags":["b","c"],"allTags":["d"],"timestamp":{"from":"2026-11-21T07:40:08Z"}}`, s.all()[0].body,
+	)
 }
 
 func TestASourceIsFoundByItsExactName(t *testing.T) {

@@ -401,6 +401,14 @@ type AnswerQuery struct {
 	// are compared with their type: `7` is not `"7"`.
 	Properties map[string]any `json:"properties,omitempty"`
 
+	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
+	// passages. Nodes without a document do not pass.
+	Tags []string `json:"tags,omitempty"`
+
+	// Only nodes of documents with each of these tags. With `tags`, both conditions apply.
+	AllTags   []string        `json:"allTags,omitempty"`
+	Timestamp *TimestampRange `json:"timestamp,omitempty"`
+
 	// Maximum number of edges from a seed. 0: only nodes that are found without the traversal.
 	Hops *int `json:"hops,omitempty"`
 
@@ -843,6 +851,14 @@ type HybridQuery struct {
 	// Only nodes whose top-level properties have these values. A list of up to 100 values matches any of them. Values
 	// are compared with their type: `7` is not `"7"`.
 	Properties map[string]any `json:"properties,omitempty"`
+
+	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
+	// passages. Nodes without a document do not pass.
+	Tags []string `json:"tags,omitempty"`
+
+	// Only nodes of documents with each of these tags. With `tags`, both conditions apply.
+	AllTags   []string        `json:"allTags,omitempty"`
+	Timestamp *TimestampRange `json:"timestamp,omitempty"`
 
 	// Include the text of `matchedChunk`.
 	IncludeContent bool `json:"includeContent,omitempty"`
@@ -1510,6 +1526,14 @@ type RunSavedQuery struct {
 
 	// Not for queries of kind `answer`.
 	Offset *int `json:"offset,omitempty"`
+
+	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
+	// passages. Nodes without a document do not pass.
+	Tags []string `json:"tags,omitempty"`
+
+	// Only nodes of documents with each of these tags. With `tags`, both conditions apply.
+	AllTags   []string        `json:"allTags,omitempty"`
+	Timestamp *TimestampRange `json:"timestamp,omitempty"`
 }
 
 // SavedQuery is a request of search with a name.
@@ -1602,6 +1626,14 @@ type SearchQuery struct {
 	// Only nodes whose top-level properties have these values. A list of up to 100 values matches any of them. Values
 	// are compared with their type: `7` is not `"7"`.
 	Properties map[string]any `json:"properties,omitempty"`
+
+	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
+	// passages. Nodes without a document do not pass.
+	Tags []string `json:"tags,omitempty"`
+
+	// Only nodes of documents with each of these tags. With `tags`, both conditions apply.
+	AllTags   []string        `json:"allTags,omitempty"`
+	Timestamp *TimestampRange `json:"timestamp,omitempty"`
 
 	// Include the text of `matchedChunk`.
 	IncludeContent bool `json:"includeContent,omitempty"`
@@ -1781,6 +1813,16 @@ type TextIndexStatus struct {
 	// The index is being built from the nodes.
 	Filling bool     `json:"filling"`
 	Lag     IndexLag `json:"lag"`
+}
+
+// TimestampRange is a range of timestamps of documents. A document's own node and its passages pass if its timestamp
+// is in it. Nodes of documents without a timestamp, and nodes without a document, do not pass.
+type TimestampRange struct {
+	// Inclusive, RFC 3339. Omitted: no limit.
+	From time.Time `json:"from,omitzero"`
+
+	// Exclusive, RFC 3339, after `from`. Omitted: no limit.
+	To time.Time `json:"to,omitzero"`
 }
 
 // TypeCount is the number of nodes or edges of a type.

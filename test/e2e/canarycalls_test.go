@@ -243,6 +243,7 @@ func (w *tenants) bodies() map[string][]call {
 	for _, query := range []string{p["name"], "pumps water", p["propertyValue"], w.canaryPrefix} {
 		for _, body := range []object{
 			{}, {"properties": object{p["propertyKey"]: p["propertyValue"]}}, {"includeContent": true, "limit": 100},
+			{"tags": []any{p["documentTag"]}, "limit": 100},
 		} {
 			body["query"] = query
 			searches = append(searches, body)
@@ -370,6 +371,7 @@ func (w *tenants) mcpCalls() (calls []call) {
 	p := w.values
 	for _, query := range []string{p["name"], w.canaryPrefix} {
 		tool("search", object{"query": query})
+		tool("search", object{"query": query, "tags": []any{p["documentTag"]}})
 		tool("hybrid_search", object{"query": query, "nodeIds": w.firstTenantIDs(), "hops": 3})
 		tool("answer", object{"query": query, "maxSentences": 10})
 	}
@@ -384,6 +386,10 @@ func (w *tenants) mcpCalls() (calls []call) {
 		add("resources/read", object{"uri": "livegraph://nodes/" + id})
 		add("resources/read", object{"uri": "livegraph://sources/" + id})
 	}
+	tool("saved_queries", object{})
+	tool("analyses", object{})
+	tool("analysis", object{"id": p["analysis"]})
+	tool("run_saved_query", object{"id": p["savedQuery"], "query": p["name"]})
 	tool("history", object{})
 	tool("counts", object{})
 	tool("series", object{"source": p["sourceName"]})

@@ -1916,7 +1916,8 @@ export interface paths {
          * @description The scopes of the route of the query's kind, which is `/api/rag/search`, `/api/rag/hybrid-search` or
          *     `/api/rag/answer`: `read:nodes`, for the other two also `read:edges`, and with `includeLiveData` also
          *     `read:livedata`. The response is the one of that route for the saved request, errors and event streams included.
-         *     The body may replace `query`, `limit` and `offset`; a query of kind `answer` has no `offset` (400).
+         *     The body may replace `query`, `limit`, `tags`, `allTags`, `timestamp` and `offset`; a query of kind `answer` has
+         *     no `offset` (400).
          */
         post: operations["runSavedQuery"];
         delete?: never;
@@ -3875,6 +3876,22 @@ export interface components {
         PropertyFilter: {
             [key: string]: components["schemas"]["PropertyValue"] | components["schemas"]["PropertyValue"][];
         };
+        /**
+         * @description A range of timestamps of documents. A document's own node and its passages pass if its timestamp is in it. Nodes of
+         *     documents without a timestamp, and nodes without a document, do not pass.
+         */
+        TimestampRange: {
+            /**
+             * Format: date-time
+             * @description Inclusive, RFC 3339. Omitted: no limit.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Exclusive, RFC 3339, after `from`. Omitted: no limit.
+             */
+            to?: string;
+        };
         SearchQuery: {
             /** @description The search text; not only white space. */
             query: string;
@@ -3896,6 +3913,11 @@ export interface components {
              */
             minScore?: number;
             properties?: components["schemas"]["PropertyFilter"];
+            /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
+            tags?: string[];
+            /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
+            allTags?: string[];
+            timestamp?: components["schemas"]["TimestampRange"];
             /**
              * @description Include the text of `matchedChunk`.
              * @default false
@@ -3940,6 +3962,11 @@ export interface components {
              */
             minScore?: number;
             properties?: components["schemas"]["PropertyFilter"];
+            /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
+            tags?: string[];
+            /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
+            allTags?: string[];
+            timestamp?: components["schemas"]["TimestampRange"];
             /**
              * @description Include the text of `matchedChunk`.
              * @default false
@@ -4021,6 +4048,11 @@ export interface components {
              */
             minScore?: number;
             properties?: components["schemas"]["PropertyFilter"];
+            /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
+            tags?: string[];
+            /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
+            allTags?: string[];
+            timestamp?: components["schemas"]["TimestampRange"];
             /**
              * @description Maximum number of edges from a seed. 0: only nodes that are found without the traversal.
              * @default 2
@@ -4331,6 +4363,11 @@ export interface components {
             limit?: number;
             /** @description Not for queries of kind `answer`. */
             offset?: number;
+            /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
+            tags?: string[];
+            /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
+            allTags?: string[];
+            timestamp?: components["schemas"]["TimestampRange"];
         };
         /** @description The embedding model whose vectors are searched; null: there is no index yet. */
         IndexModel: {

@@ -1291,6 +1291,27 @@ are compared with their type: `7` is not `"7"`.
 """
 
 
+TimestampRange = TypedDict(
+    "TimestampRange",
+    {
+        "from": NotRequired[str],
+        "to": NotRequired[str],
+    },
+)
+
+
+SearchQueryTag: TypeAlias = str
+
+
+SearchQueryAllTag: TypeAlias = str
+
+
+HybridQueryTag: TypeAlias = str
+
+
+HybridQueryAllTag: TypeAlias = str
+
+
 HybridQueryRelationType: TypeAlias = str
 
 
@@ -1973,6 +1994,15 @@ class SearchQuery(TypedDict):
     Only results with at least this score.
     """
     properties: NotRequired[PropertyFilter]
+    tags: NotRequired[list[SearchQueryTag]]
+    """
+    Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass.
+    """
+    allTags: NotRequired[list[SearchQueryAllTag]]
+    """
+    Only nodes of documents with each of these tags. With `tags`, both conditions apply.
+    """
+    timestamp: NotRequired[TimestampRange]
     includeContent: NotRequired[bool]
     """
     Include the text of `matchedChunk`.
@@ -2017,6 +2047,15 @@ class HybridQuery(TypedDict):
     Only results with at least this score.
     """
     properties: NotRequired[PropertyFilter]
+    tags: NotRequired[list[HybridQueryTag]]
+    """
+    Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass.
+    """
+    allTags: NotRequired[list[HybridQueryAllTag]]
+    """
+    Only nodes of documents with each of these tags. With `tags`, both conditions apply.
+    """
+    timestamp: NotRequired[TimestampRange]
     includeContent: NotRequired[bool]
     """
     Include the text of `matchedChunk`.
