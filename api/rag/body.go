@@ -31,6 +31,7 @@ const (
 
 // queryBody has the fields that all searches have.
 type queryBody struct {
+	documentBody
 	Query       *string                   `json:"query"`
 	Limit       *int64                    `json:"limit"`
 	EntityTypes []string                  `json:"entityTypes"`
@@ -100,6 +101,7 @@ func (b *queryBody) read(c *request.Check, workspace uuid.UUID, m models) retrie
 	q := retrieval.Query{Workspace: workspace, Filter: retrieval.Filter{
 		EntityTypes: graphfilter.EntityTypes(c, "entityTypes", b.EntityTypes),
 		Properties:  graphfilter.Properties(c, "properties", b.Properties),
+		Document:    b.documentBody.read(c),
 	}}
 	c.Required("query", b.Query != nil)
 	if b.Query != nil {

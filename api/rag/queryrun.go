@@ -12,6 +12,7 @@ import (
 
 // overrides is the body of a run: what replaces fields of the saved request.
 type overrides struct {
+	documentBody
 	Query  *string `json:"query"`
 	Limit  *int64  `json:"limit"`
 	Offset *int64  `json:"offset"`
@@ -24,6 +25,7 @@ func (b *queryBody) overrideQuery(o *overrides) {
 	if o.Limit != nil {
 		b.Limit = o.Limit
 	}
+	b.replace(&o.documentBody)
 }
 
 func (b *searchBody) override(o *overrides) error {
@@ -37,7 +39,8 @@ func (b *searchBody) override(o *overrides) error {
 func (b *answerBody) override(o *overrides) error {
 	b.overrideQuery(o)
 	if o.Offset != nil { // the route does not have it, either
-		return fault.Field(fault.Malformed, "offset", "is not a known field of an answer", "query", "limit")
+		return fault.Field(fault.Malformed, "offset", "is not a known field of an answer",
+			"query", "limit", "tags", "allTags", "timestamp")
 	}
 	return nil
 }

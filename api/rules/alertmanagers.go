@@ -1,73 +1,98 @@
 package rules
 
 import (
-	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/storage/postgres/alerting"
 )
 
-const (
-	maxAlertmanagers = 10
-	maxURL           = 2000 // characters
-)
-
-// alertmanagers is the JSON form of the Alertmanagers of a workspace.
+// alertmanagers is the JSON form of the Alertmanagers of a workspace. It contains no secret.
 type alertmanagers struct {
-	URLs []string `json:"urls"`
+	URLs          []string       `json:"urls"`
+	Alertmanagers []alertmanager `json:"alertmanagers"`
+}
+
+// alertmanager is the JSON form of an Alertmanager. If it has an authorization, its password or token is stored.
+type alertmanager struct {
+	URL           string         `json:"url"`
+	Authorization *authorization `json:"authorization"`
+	Headers       []header       `json:"headers"`
+	UpdatedAt     time.Time      `json:"updatedAt"`
+}
+
+type authorization struct {
+	Type     alerting.Auth `json:"type"`
+	Username *string       `json:"username"` // null: the type has none
+}
+
+type header struct {
+	Name string `json:"name"`
+}
+
+// listOf returns the JSON form of Alertmanagers, of which there may be none.
+func listOf(all []alerting.Alertmanager) alertmanagers {
+	list := alertmanagers{URLs: make([]string, len(all)), Alertmanagers: make([]alertmanager, len(all))}
+	for i := range all {
+		list.URLs[i], list.Alertmanagers[i] = all[i].URL, alertmanagerOf(&all[i])
+	}
+	return list
+}
+
+func alertmanagerOf(a *alerting.Alertmanager) alertmanager {
+	shown := alertmanager{URL: a.URL, Headers: make([]header, 0, len(a.Headers)), UpdatedAt: a.UpdatedAt}
+	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
+		shown.Headers = append(shown.Headers, header{name})
+	}
+	switch a.Auth {
+	case alerting.Basic:
+		shown.Authorization = &authorization{alerting.Basic, &a.Username}
+	case alerting.Bearer:
+		shown.Authorization = &authorization{Type: alerting.Bearer}
+	case alerting.NoAuth:
+	}
+	return shown
 }
 
 func (a *api) alertmanagers(w http.ResponseWriter, r *http.Request) error {
 	if err := request.NoInput(r); err != nil {
 		return err
 	}
-	urls, err := a.Store.Alertmanagers(r.Context(), request.PrincipalOf(r.Context()).Workspace)
+	all, err := a.Store.Alertmanagers(r.Context(), request.PrincipalOf(r.Context()).Workspace)
 	if err != nil {
 		return err
 	}
-	reply.Resource(w, r, listOf(urls))
+	reply.Resource(w, r, listOf(all))
 	return nil
 }
-
-// listOf returns the JSON form of URLs, of which there may be none.
-func listOf(urls []string) alertmanagers { return alertmanagers{append([]string{}, urls...)} }
 
 func (a *api) setAlertmanagers(w http.ResponseWriter, r *http.Request) error {
 	condition, err := reply.ConditionOf(r)
 	if err != nil {
 		return err
 	}
-	var body alertmanagers
+	var body setAlertmanagers
 	if err := request.JSON(r, &body); err != nil {
 		return err
 	}
-	var c request.Check
-	c.Required("urls", body.URLs != nil)
-	if len(body.URLs) > maxAlertmanagers {
-		c.Fail("urls", fmt.Sprintf("must be at most %d", maxAlertmanagers))
-	}
-	for i, address := range body.URLs[:min(len(body.URLs), maxAlertmanagers)] {
-		field := fmt.Sprintf("urls[%d]", i)
-		c.Text(field, address, 1, maxURL)
-		if err := a.CheckURL(address); err != nil {
-			c.Fail(field, err.Error())
-		}
-	}
-	if err := c.Err(); err != nil {
+	if err := body.check(a.CheckURL); err != nil {
 		return err
 	}
-	urls := slices.Clone(body.URLs)
-	slices.Sort(urls)
-	urls = slices.Compact(urls)
 	workspace := request.PrincipalOf(r.Context()).Workspace
-	err = a.Store.SetAlertmanagers(r.Context(), workspace, urls, func(current []string) error {
-		return condition.Check(listOf(current))
-	})
+	stored, err := a.Store.SetAlertmanagers(r.Context(), workspace,
+		func(current []alerting.Alertmanager) ([]alerting.Alertmanager, error) {
+			if err := condition.Check(listOf(current)); err != nil {
+				return nil, err
+			}
+			return body.replace(current)
+		})
 	if err != nil {
 		return err
 	}
-	reply.Changed(w, r, http.StatusOK, listOf(urls), listOf(urls))
+	reply.Changed(w, r, http.StatusOK, listOf(stored), listOf(stored))
 	return nil
 }

@@ -28,8 +28,11 @@ type store interface {
 	) (stored alerting.RuleFile, created bool, err error)
 	DeleteRuleFile(ctx context.Context, workspace uuid.UUID, name string) error
 	RuleState(ctx context.Context, workspace uuid.UUID) ([]byte, error)
-	Alertmanagers(ctx context.Context, workspace uuid.UUID) ([]string, error)
-	SetAlertmanagers(ctx context.Context, workspace uuid.UUID, urls []string, check func(current []string) error) error
+	Alertmanagers(ctx context.Context, workspace uuid.UUID) ([]alerting.Alertmanager, error)
+	SetAlertmanagers(
+		ctx context.Context, workspace uuid.UUID,
+		change func(current []alerting.Alertmanager) ([]alerting.Alertmanager, error),
+	) ([]alerting.Alertmanager, error)
 }
 
 // Deps are the dependencies and settings of the routes.

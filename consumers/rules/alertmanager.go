@@ -18,6 +18,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/outage"
 	"github.com/livegraph/livegraph/internal/platform/outbound"
+	"github.com/livegraph/livegraph/storage/postgres/alerting"
 )
 
 const (
@@ -98,20 +99,20 @@ func (s *sender) run(ctx context.Context) {
 
 // send sends alerts to all Alertmanagers at the same time.
 func (s *sender) send(ctx context.Context, alerts []sentAlert) error {
-	urls, err := s.Store.Alertmanagers(ctx, s.workspace)
-	if err != nil || len(urls) == 0 {
+	managers, err := s.Store.Alertmanagers(ctx, s.workspace)
+	if err != nil || len(managers) == 0 {
 		return err
 	}
 	body, err := json.Marshal(alerts)
 	if err != nil {
 		return fmt.Errorf("encoding alerts: %w", err)
 	}
-	errs := make([]error, len(urls))
+	errs := make([]error, len(managers))
 	var sending sync.WaitGroup
-	for i, address := range urls {
+	for i := range managers {
 		sending.Go(func() {
 			outcome := "sent"
-			if errs[i] = s.post(ctx, address, body); errs[i] != nil {
+			if errs[i] = s.post(ctx, &managers[i], body); errs[i] != nil {
 				outcome = "failed"
 			}
 			s.metrics.sent.WithLabelValues(outcome).Inc()
@@ -121,16 +122,17 @@ func (s *sender) send(ctx context.Context, alerts []sentAlert) error {
 	return errors.Join(errs...)
 }
 
-func (s *sender) post(ctx context.Context, address string, body []byte) error {
+func (s *sender) post(ctx context.Context, to *alerting.Alertmanager, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	address = strings.TrimRight(address, "/") + "/api/v2/alerts"
+	address := strings.TrimRight(to.URL, "/") + "/api/v2/alerts"
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the URL is not valid")
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "Livegraph")
+	authenticate(request, to)
 	answer, err := s.Client.Do(request)
 	if err != nil {
 		return errors.New(outbound.Reason(err)) // the log must not have what tenants wrote
@@ -141,4 +143,19 @@ func (s *sender) post(ctx context.Context, address string, body []byte) error {
 		return fmt.Errorf("an Alertmanager answers %d", answer.StatusCode)
 	}
 	return nil
+}
+
+// authenticate adds the credentials and the further headers of an Alertmanager to a request. They reach only its URL:
+// the client follows no redirects.
+func authenticate(request *http.Request, to *alerting.Alertmanager) {
+	for name, value := range to.Headers {
+		request.Header.Set(name, value.Reveal())
+	}
+	switch to.Auth {
+	case alerting.Basic:
+		request.SetBasicAuth(to.Username, to.Secret.Reveal())
+	case alerting.Bearer:
+		request.Header.Set("Authorization", "Bearer "+to.Secret.Reveal())
+	case alerting.NoAuth:
+	}
 }

@@ -47,7 +47,7 @@ type Store interface {
 		notify func(ctx context.Context, tx pgx.Tx, fired, resolved []alerting.Alert) error,
 	) error
 	SaveRuleState(ctx context.Context, workspace uuid.UUID, state []byte) error
-	Alertmanagers(ctx context.Context, workspace uuid.UUID) ([]string, error)
+	Alertmanagers(ctx context.Context, workspace uuid.UUID) ([]alerting.Alertmanager, error)
 }
 
 // Written is the result of writing points.

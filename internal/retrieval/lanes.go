@@ -246,7 +246,7 @@ func (e *Engine) nearestChunks(
 // postFilter reports that the hits must be checked against the filter of the query.
 func (e *Engine) vectorFilter(ctx context.Context, q *Query) (filter VectorFilter, empty, postFilter bool, err error) {
 	filter.EntityTypes = q.Filter.EntityTypes
-	if len(q.Filter.Properties) == 0 {
+	if q.Filter.hasOnlyEntityTypes() {
 		return filter, false, false, nil
 	}
 	ids, more, err := e.deps.Graph.MatchingNodes(ctx, q.Workspace, q.Filter, MaxFilterNodes)

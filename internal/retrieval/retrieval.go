@@ -15,6 +15,8 @@
 package retrieval
 
 import (
+	"time"
+
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
@@ -27,6 +29,27 @@ type Filter struct {
 	// Properties has the accepted values of top-level properties, in canonical JSON. Each
 	// property must equal any of its values.
 	Properties map[string][]jsontext.Value
+	Document   DocumentFilter
+}
+
+// DocumentFilter selects nodes by the document to which they belong: its own node and its passages, which inherit
+// its tags and its timestamp. Unless the filter is empty, nodes without a document do not pass.
+type DocumentFilter struct {
+	AnyTags []string // one of them at least; empty: any
+	AllTags []string // each of them
+	// From is inclusive and To exclusive. If one of them is set, documents without a timestamp do not pass.
+	From, To *time.Time
+}
+
+// IsEmpty reports whether all nodes of the workspace pass.
+func (f *Filter) IsEmpty() bool { return len(f.EntityTypes) == 0 && f.hasOnlyEntityTypes() }
+
+// hasOnlyEntityTypes reports whether there are no other conditions than entity types.
+func (f *Filter) hasOnlyEntityTypes() bool { return len(f.Properties) == 0 && f.Document.IsEmpty() }
+
+// IsEmpty reports whether all nodes pass, also those without a document.
+func (f *DocumentFilter) IsEmpty() bool {
+	return len(f.AnyTags) == 0 && len(f.AllTags) == 0 && f.From == nil && f.To == nil
 }
 
 // Query is a search by words and meaning.

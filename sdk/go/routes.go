@@ -67,6 +67,9 @@ var (
 	deleteRuleFile = operation{http.MethodDelete, "/api/rules/{name}"}
 	listAlerts     = operation{http.MethodGet, "/api/alerts"}
 
+	getAlertmanagers = operation{http.MethodGet, "/api/alertmanagers"}
+	setAlertmanagers = operation{http.MethodPut, "/api/alertmanagers"}
+
 	listWebhooks          = operation{http.MethodGet, "/api/webhooks"}
 	createWebhook         = operation{http.MethodPost, "/api/webhooks"}
 	getWebhook            = operation{http.MethodGet, "/api/webhooks/{id}"}

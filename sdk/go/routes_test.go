@@ -42,8 +42,6 @@ var leftOut = map[string]string{
 	"GET /prometheus/api/v1/status/buildinfo":    "for Grafana",
 	"POST /v1/metrics":                           "for OpenTelemetry",
 	"POST /mcp":                                  "for language models",
-	"GET /api/alertmanagers":                     "administration",
-	"PUT /api/alertmanagers":                     "administration",
 	"GET /api/admin/audit":                       "administration",
 	"GET /api/admin/usage":                       "administration",
 	"POST /api/admin/reindex":                    "administration",

@@ -50,7 +50,7 @@ func (r *Rules) Delete(ctx context.Context, name string) error {
 	return execute(ctx, r.t, deleteRuleFile.request(name))
 }
 
-// Alerts are the active alerts of the rules.
+// Alerts are the active alerts of the rules, and the Alertmanagers to which they are sent.
 type Alerts struct{ t *transport }
 
 // List returns a page of the alerts in a state, or of all if it is "": those that fire, then those that are pending,
@@ -62,4 +62,30 @@ func (a *Alerts) List(ctx context.Context, state AlertState, paging Paging) (*Pa
 // All iterates over all active alerts in a state, or all if it is "".
 func (a *Alerts) All(ctx context.Context, state AlertState) iter.Seq2[Alert, error] {
 	return pages[Alert](ctx, a.t, listAlerts.withQuery(textQuery("state", state)))
+}
+
+// alertmanagerList is the list of Alertmanagers in a response.
+type alertmanagerList struct {
+	Alertmanagers []Alertmanager `json:"alertmanagers"`
+}
+
+// Alertmanagers returns the Alertmanagers of the workspace by URL, without their secrets. It requires the scope admin.
+func (a *Alerts) Alertmanagers(ctx context.Context) ([]Alertmanager, error) {
+	list, err := fetch[alertmanagerList](ctx, a.t, getAlertmanagers.request())
+	return list.Alertmanagers, err
+}
+
+// SetAlertmanagers replaces the Alertmanagers of the workspace and returns them, without their secrets. A password, a
+// token or the value of a header that is empty stays as it is stored for the same URL; the error is [ErrInvalid] if
+// none is stored. It requires the scope admin.
+func (a *Alerts) SetAlertmanagers(ctx context.Context, all []NewAlertmanager) ([]Alertmanager, error) {
+	if all == nil {
+		all = []NewAlertmanager{}
+	}
+	r, err := setAlertmanagers.withBody(map[string]any{"alertmanagers": all})
+	if err != nil {
+		return nil, err
+	}
+	list, err := fetch[alertmanagerList](ctx, a.t, r)
+	return list.Alertmanagers, err
 }

@@ -53,6 +53,34 @@ groups:
 	eventually(t, func() bool { return len(firing()) == 0 }, "the alert is not resolved")
 }
 
+func TestServiceAlertmanagers(t *testing.T) {
+	client, ctx := service(t), t.Context()
+	manager := livegraph.NewAlertmanager{
+		URL: "https://alerts.example.com",
+		Authorization: &livegraph.NewAlertmanagerAuthorization{
+			Type: livegraph.AlertmanagerAuthorizationTypeBasic, Username: "ops", Password: "correct horse",
+		},
+		Headers: []livegraph.NewAlertmanagerHeader{{Name: "X-Tenant", Value: "a"}},
+	}
+	stored, err := client.Alerts.SetAlertmanagers(ctx, []livegraph.NewAlertmanager{manager})
+	noError(t, err)
+	check(t, len(stored) == 1 && stored[0].Authorization.Username == "ops" && stored[0].Headers[0].Name == "X-Tenant",
+		"%+v", stored)
+	manager.Authorization.Password, manager.Headers = "", nil
+	kept, err := client.Alerts.SetAlertmanagers(ctx, []livegraph.NewAlertmanager{manager})
+	noError(t, err)
+	check(t, kept[0].Authorization != nil && len(kept[0].Headers) == 0, "%+v", kept)
+	manager.URL += "/other"
+	_, err = client.Alerts.SetAlertmanagers(ctx, []livegraph.NewAlertmanager{manager})
+	check(t, errors.Is(err, livegraph.ErrInvalid), "%v", err)
+	read, err := client.Alerts.Alertmanagers(ctx)
+	noError(t, err)
+	check(t, len(read) == 1 && read[0].UpdatedAt.Equal(kept[0].UpdatedAt), "%+v", read)
+	none, err := client.Alerts.SetAlertmanagers(ctx, nil)
+	noError(t, err)
+	check(t, len(none) == 0, "%+v", none)
+}
+
 func TestServiceAnalyses(t *testing.T) {
 	client, ctx := service(t), t.Context()
 	node, err := client.Nodes.Create(ctx, livegraph.NewNode{Name: "analyzed", EntityType: livegraph.EntityTypeConcept})

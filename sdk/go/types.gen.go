@@ -12,6 +12,12 @@ const (
 	AlertStatePending AlertState = "pending"
 )
 
+// Defines values for AlertmanagerAuthorizationType.
+const (
+	AlertmanagerAuthorizationTypeBasic  AlertmanagerAuthorizationType = "basic"
+	AlertmanagerAuthorizationTypeBearer AlertmanagerAuthorizationType = "bearer"
+)
+
 // Defines values for AnalysisAlgorithm.
 const (
 	AnalysisAlgorithmCommunities AnalysisAlgorithm = "communities"
@@ -217,6 +223,34 @@ type Alert struct {
 // AlertState is the state of an alert.
 type AlertState string
 
+// Alertmanager is an Alertmanager to which alerts are sent, without its secrets.
+type Alertmanager struct {
+	URL           string                     `json:"url"`
+	Authorization *AlertmanagerAuthorization `json:"authorization"`
+
+	// Further headers of requests, whose values are stored.
+	Headers []AlertmanagerHeader `json:"headers"`
+
+	// When anything of the Alertmanager was changed last, also a secret.
+	UpdatedAt time.Time `json:"updatedAt"`
+}
+
+// AlertmanagerAuthorization is the credentials without their secret, which is stored; null if there are none.
+type AlertmanagerAuthorization struct {
+	Type AlertmanagerAuthorizationType `json:"type"`
+
+	// Null with the type `bearer`.
+	Username string `json:"username"`
+}
+
+// AlertmanagerAuthorizationType is the type of an authorization.
+type AlertmanagerAuthorizationType string
+
+// AlertmanagerHeader is a header of requests to an Alertmanager, without its value.
+type AlertmanagerHeader struct {
+	Name string `json:"name"`
+}
+
 // Analysis is an analysis of the graph.
 type Analysis struct {
 	ID            string            `json:"id"`
@@ -367,6 +401,14 @@ type AnswerQuery struct {
 	// are compared with their type: `7` is not `"7"`.
 	Properties map[string]any `json:"properties,omitempty"`
 	Rerank     *RerankOptions `json:"rerank,omitempty"`
+
+	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
+	// passages. Nodes without a document do not pass.
+	Tags []string `json:"tags,omitempty"`
+
+	// Only nodes of documents with each of these tags. With `tags`, both conditions apply.
+	AllTags   []string        `json:"allTags,omitempty"`
+	Timestamp *TimestampRange `json:"timestamp,omitempty"`
 
 	// Maximum number of edges from a seed. 0: only nodes that are found without the traversal.
 	Hops *int `json:"hops,omitempty"`
@@ -814,6 +856,14 @@ type HybridQuery struct {
 	// are compared with their type: `7` is not `"7"`.
 	Properties map[string]any `json:"properties,omitempty"`
 
+	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
+	// passages. Nodes without a document do not pass.
+	Tags []string `json:"tags,omitempty"`
+
+	// Only nodes of documents with each of these tags. With `tags`, both conditions apply.
+	AllTags   []string        `json:"allTags,omitempty"`
+	Timestamp *TimestampRange `json:"timestamp,omitempty"`
+
 	// Include the text of `matchedChunk`.
 	IncludeContent bool `json:"includeContent,omitempty"`
 
@@ -987,6 +1037,38 @@ type Neighbor struct {
 	// Number of edges of the shortest path to the node.
 	Depth int    `json:"depth"`
 	Edges []Edge `json:"edges"`
+}
+
+// NewAlertmanager is an Alertmanager to set.
+type NewAlertmanager struct {
+	URL           string                        `json:"url"`
+	Authorization *NewAlertmanagerAuthorization `json:"authorization,omitempty"`
+
+	// Further headers of each request, such as the tenant. Not `Authorization`, and not those that the server sets:
+	// `Host`, `User-Agent`, `Content-…`, `Proxy-…`, and those of the connection.
+	Headers []NewAlertmanagerHeader `json:"headers,omitempty"`
+}
+
+// NewAlertmanagerAuthorization is the credentials of each request. Absent, there are none.
+type NewAlertmanagerAuthorization struct {
+	Type AlertmanagerAuthorizationType `json:"type"`
+
+	// Required with the type `basic`. Without a colon.
+	Username string `json:"username,omitempty"`
+
+	// Of the type `basic`. Absent, it stays as it is stored for the URL.
+	Password string `json:"password,omitempty"`
+
+	// Of the type `bearer`, in visible ASCII characters. Absent, it stays as it is stored for the URL.
+	Token string `json:"token,omitempty"`
+}
+
+// NewAlertmanagerHeader is a header of requests to an Alertmanager.
+type NewAlertmanagerHeader struct {
+	Name string `json:"name"`
+
+	// In printable ASCII characters. Absent, it stays as it is stored for the URL and the name.
+	Value string `json:"value,omitempty"`
 }
 
 // NewAnalysis is an analysis of the graph to create.
@@ -1470,6 +1552,14 @@ type RunSavedQuery struct {
 
 	// Not for queries of kind `answer`.
 	Offset *int `json:"offset,omitempty"`
+
+	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
+	// passages. Nodes without a document do not pass.
+	Tags []string `json:"tags,omitempty"`
+
+	// Only nodes of documents with each of these tags. With `tags`, both conditions apply.
+	AllTags   []string        `json:"allTags,omitempty"`
+	Timestamp *TimestampRange `json:"timestamp,omitempty"`
 }
 
 // SavedQuery is a request of search with a name.
@@ -1565,6 +1655,14 @@ type SearchQuery struct {
 	// Only nodes whose top-level properties have these values. A list of up to 100 values matches any of them. Values
 	// are compared with their type: `7` is not `"7"`.
 	Properties map[string]any `json:"properties,omitempty"`
+
+	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
+	// passages. Nodes without a document do not pass.
+	Tags []string `json:"tags,omitempty"`
+
+	// Only nodes of documents with each of these tags. With `tags`, both conditions apply.
+	AllTags   []string        `json:"allTags,omitempty"`
+	Timestamp *TimestampRange `json:"timestamp,omitempty"`
 
 	// Include the text of `matchedChunk`.
 	IncludeContent bool `json:"includeContent,omitempty"`
@@ -1745,6 +1843,16 @@ type TextIndexStatus struct {
 	// The index is being built from the nodes.
 	Filling bool     `json:"filling"`
 	Lag     IndexLag `json:"lag"`
+}
+
+// TimestampRange is a range of timestamps of documents. A document's own node and its passages pass if its timestamp
+// is in it. Nodes of documents without a timestamp, and nodes without a document, do not pass.
+type TimestampRange struct {
+	// Inclusive, RFC 3339. Omitted: no limit.
+	From time.Time `json:"from,omitzero"`
+
+	// Exclusive, RFC 3339, after `from`. Omitted: no limit.
+	To time.Time `json:"to,omitzero"`
 }
 
 // TypeCount is the number of nodes or edges of a type.

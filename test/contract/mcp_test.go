@@ -86,12 +86,14 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 	names := []string{}
 	for _, tool := range tools.Tools {
 		names = append(names, tool.Name)
-		require.Equal(t, tool.Name != "execute_command", tool.Annotations != nil && tool.Annotations.ReadOnlyHint, tool.Name)
+		writes := tool.Name == "execute_command" || tool.Name == "analyze_graph"
+		require.Equal(t, !writes, tool.Annotations != nil && tool.Annotations.ReadOnlyHint, tool.Name)
 	}
 	slices.Sort(names)
 	require.Equal(t, []string{
-		"answer", "counts", "execute_command", "history", "hybrid_search", "match_pattern", "neighbors", "node", "paths",
-		"promql", "query", "search", "series", "subgraph",
+		"analyses", "analysis", "analyze_graph", "answer", "counts", "execute_command", "history", "hybrid_search",
+		"match_pattern", "neighbors", "node", "paths", "promql", "query", "run_saved_query",
+		"saved_queries", "search", "series", "subgraph",
 	}, names)
 
 	call := func(name string, arguments any) toolAnswer {
@@ -145,6 +147,8 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 	}
 	require.Len(t, seen, 12)
 	requireSubgraph(t, call, hub)
+	requireSavedQueries(t, s, call, session)
+	requireAnalyses(t, call)
 	require.Len(t, call("neighbors", map[string]any{"id": hub, "asOfSequence": 3}).Results, 1)
 	require.NotEmpty(t, call("node", map[string]any{"id": hub, "asOf": "9999-01-01T00:00:00Z"}).Result)
 	require.Len(t, call("history", map[string]any{"nodeId": hub, "limit": 3}).Results, 3)
@@ -206,13 +210,22 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 		"an unknown function": {
 			"query", map[string]any{"aggregation": []string{"guess"}}, 400, "aggregation",
 		},
-		"no PromQL":           {"promql", map[string]any{"query": "sum("}, 400, ""},
-		"no time":             {"promql", map[string]any{"query": "m", "time": "soon"}, 400, "time"},
-		"a step alone":        {"promql", map[string]any{"query": "m", "step": "1m"}, 400, "start"},
-		"a time with a range": {"promql", map[string]any{"query": "m", "start": "-1h", "time": "now"}, 400, "time"},
-		"an empty query":      {"search", map[string]any{"query": ""}, 422, "query"},
-		"an empty question":   {"answer", map[string]any{"query": " "}, 422, "query"},
-		"many sentences":      {"answer", map[string]any{"query": "a", "maxSentences": 11}, 422, "maxSentences"},
+		"an unknown algorithm": {"analyze_graph", map[string]any{"algorithm": "guess"}, 422, "algorithm"},
+		"no analysis":          {"analysis", map[string]any{"id": uuid.NewString()}, 404, ""},
+		"no saved query":       {"run_saved_query", map[string]any{"id": uuid.NewString()}, 404, ""},
+		"no id of a query":     {"run_saved_query", map[string]any{"id": "../queries"}, 404, ""},
+		"an unknown kind":      {"saved_queries", map[string]any{"kind": "graph"}, 400, "kind"},
+		"no PromQL":            {"promql", map[string]any{"query": "sum("}, 400, ""},
+		"no time":              {"promql", map[string]any{"query": "m", "time": "soon"}, 400, "time"},
+		"a step alone":         {"promql", map[string]any{"query": "m", "step": "1m"}, 400, "start"},
+		"a time with a range":  {"promql", map[string]any{"query": "m", "start": "-1h", "time": "now"}, 400, "time"},
+		"an empty query":       {"search", map[string]any{"query": ""}, 422, "query"},
+		"no tags of documents": {"search", map[string]any{"query": "a", "tags": []string{""}}, 422, "tags[0]"},
+		"no range of times": {
+			"hybrid_search", map[string]any{"query": "a", "timestamp": map[string]any{"from": "now"}}, 422, "timestamp.from",
+		},
+		"an empty question": {"answer", map[string]any{"query": " "}, 422, "query"},
+		"many sentences":    {"answer", map[string]any{"query": "a", "maxSentences": 11}, 422, "maxSentences"},
 	} {
 		a, isError := callTool(t.Context(), t, session, c.tool, c.arguments)
 		require.True(t, isError, name)
@@ -225,6 +238,68 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "node", Arguments: wrong})
 	require.True(t, err != nil || result.IsError, "wrong arguments")
 	requirePathsInParts(t, call, create, hub)
+}
+
+// requireSavedQueries lists saved queries and runs them.
+func requireSavedQueries(
+	t *testing.T, s *contract.Server, call func(string, any) toolAnswer, session *mcp.ClientSession,
+) {
+	t.Helper()
+	require.Empty(t, call("saved_queries", map[string]any{}).Results)
+	ids := map[string]string{}
+	for name, body := range map[string]string{
+		"leaves":   `"kind":"search","request":{"query":"Leaf","limit":4,"offset":2}`,
+		"hub":      `"kind":"hybrid-search","request":{"query":"Hub","hops":1}`,
+		"question": `"kind":"answer","request":{"query":"unknown words only"}`,
+	} {
+		ids[name] = save(t, s, `{"name":"`+name+`","description":"of a test",`+body+`}`).ID
+	}
+	list := call("saved_queries", map[string]any{"limit": 2})
+	require.Len(t, list.Results, 2)
+	require.Equal(t, map[string]any{"offset": 2.0}, list.Next)
+	require.Contains(t, string(list.Results[0]), `"name":"hub"`)
+	require.Len(t, call("saved_queries", map[string]any{"name": "LEAV", "kind": "search"}).Results, 1)
+	run := func(name string, arguments map[string]any) toolAnswer {
+		t.Helper()
+		arguments["id"] = ids[name]
+		return call("run_saved_query", arguments)
+	}
+	for _, c := range []struct {
+		name      string
+		arguments map[string]any
+	}{
+		{"leaves", map[string]any{}}, {"leaves", map[string]any{"query": "Hub", "offset": 0, "limit": 1}},
+		{"hub", map[string]any{}}, {"hub", map[string]any{"tags": []string{"none"}}},
+	} {
+		require.Empty(t, run(c.name, c.arguments).Results, "the nodes are not indexed in this test")
+	}
+	require.Contains(t, run("question", map[string]any{}).Notes, "No sentence answers the question.")
+	a, isError := callTool(t.Context(), t, session, "run_saved_query", map[string]any{"id": ids["question"], "offset": 1})
+	require.True(t, isError)
+	require.Equal(t, "offset", a.Error.Details["field"])
+}
+
+// requireAnalyses starts an analysis, which nothing runs in this test, and reads its state.
+func requireAnalyses(t *testing.T, call func(string, any) toolAnswer) {
+	t.Helper()
+	type job struct {
+		ID, Algorithm, State, Property string
+		Damping                        float64
+	}
+	read := func(raw json.RawMessage) (j job) {
+		require.NoError(t, json.Unmarshal(raw, &j))
+		return j
+	}
+	started := read(call("analyze_graph", map[string]any{
+		"algorithm": "pagerank", "damping": 0.5, "property": "rank", "relationTypes": []string{"HAS"},
+	}).Result)
+	require.Equal(t, job{started.ID, "pagerank", "queued", "rank", 0.5}, started)
+	require.Equal(t, started, read(call("analysis", map[string]any{"id": started.ID}).Result))
+	second := read(call("analyze_graph", map[string]any{"algorithm": "components"}).Result)
+	list := call("analyses", map[string]any{"limit": 1})
+	require.Equal(t, second.ID, read(list.Results[0]).ID)
+	require.Equal(t, map[string]any{"offset": 1.0}, list.Next)
+	require.Len(t, call("analyses", map[string]any{}).Results, 2)
 }
 
 // requireSubgraph reads the hub with its 12 leaves, and the counts of the graph.
@@ -261,7 +336,7 @@ func TestToolsAreOfferedByScope(t *testing.T) {
 	s := contract.Start(t, groups()...)
 	other := s.NewWorkspace(t, apikey.Live)
 	for scope, want := range map[request.Scope][]string{
-		request.ReadNodes: {"counts", "node", "search"}, request.ReadEdges: {"counts"},
+		request.ReadNodes: {"counts", "node", "run_saved_query", "saved_queries", "search"}, request.ReadEdges: {"counts"},
 		request.WriteNodes:   {"execute_command"},
 		request.ReadLiveData: {"promql", "query", "series"}, request.WriteLiveData: {},
 	} {

@@ -128,37 +128,6 @@ func TestAWorkspaceHasALimitedNumberOfRules(t *testing.T) {
 		RequireFailure(t, 422, "VALIDATION_ERROR", "", map[string]any{"limit": 100.0})
 }
 
-func TestAlertmanagers(t *testing.T) {
-	t.Parallel()
-	l := startLive(t)
-	set := func(body string) *contract.Answer {
-		return l.Do(t, contract.Request{Method: http.MethodPut, Path: "/api/alertmanagers", Body: body})
-	}
-	type list struct{ URLs []string }
-	var found list
-	l.Get(t, "/api/alertmanagers", &found)
-	require.Empty(t, found.URLs)
-	want := []string{"https://a.example.com", "https://b.example.com:9093/am"}
-	require.Equal(t, want, decode[list](t, set(`{"urls":["https://b.example.com:9093/am","https://a.example.com",
-		"https://a.example.com"]}`), http.StatusOK).URLs)
-	l.Get(t, "/api/alertmanagers", &found)
-	require.Equal(t, want, found.URLs)
-	for body, field := range map[string]string{
-		`{"urls":["https://a.example.com","http://10.0.0.1"]}`:       "urls[1]",
-		`{"urls":["http://localhost:9093"]}`:                         "urls[0]",
-		`{"urls":["file:///etc/passwd"]}`:                            "urls[0]",
-		`{"urls":[""]}`:                                              "urls[0]",
-		`{"urls":["https://` + strings.Repeat("a", 2000) + `.com"]}`: "urls[0]",
-		`{"urls":[` + strings.Repeat(`"https://a.example.com",`, 10) + `"https://b.example.com"]}`: "urls",
-	} {
-		set(body).RequireFailure(t, 422, "VALIDATION_ERROR", "", map[string]any{"field": field})
-	}
-	set(`{}`).RequireFailure(t, 400, "VALIDATION_ERROR", "", map[string]any{"field": "urls"})
-	set(`{"urls":null}`).RequireFailure(t, 400, "VALIDATION_ERROR", "", nil)
-	l.Get(t, "/api/alertmanagers", &found)
-	require.Equal(t, want, found.URLs, "nothing changed")
-}
-
 func TestTheStateOfRulesIsAnsweredAsByPrometheus(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)

@@ -27,10 +27,43 @@ type refusal struct {
 	field  string
 }
 
+// documentRefusals returns bodies whose filters of documents are invalid.
+func documentRefusals() []refusal {
+	return []refusal{
+		{`{"query":"a","tags":"x"}`, 400, "tags"},
+		{`{"query":"a","tags":null}`, 400, "tags"},
+		{`{"query":"a","tags":{"any":["x"]}}`, 400, "tags"},
+		{`{"query":"a","tags":["x",1]}`, 400, "tags[1]"},
+		{`{"query":"a","allTags":[null]}`, 400, "allTags[0]"},
+		{`{"query":"a","tags":["x"],"tags":["y"]}`, 400, "tags"},
+		{`{"query":"a","timestamp":"2026-11-21T07:40:08Z"}`, 400, "timestamp"},
+		{`{"query":"a","timestamp":null}`, 400, "timestamp"},
+		{`{"query":"a","timestamp":{"from":1763710808}}`, 400, "timestamp.from"},
+		{`{"query":"a","timestamp":{"from":null}}`, 400, "timestamp.from"},
+		{`{"query":"a","timestamp":{"since":"2026-11-21T07:40:08Z"}}`, 400, "timestamp.since"},
+
+		{`{"query":"a","tags":[]}`, 422, "tags"},
+		{`{"query":"a","allTags":[]}`, 422, "allTags"},
+		{`{"query":"a","tags":[""]}`, 422, "tags[0]"},
+		{`{"query":"a","tags":["x"," "]}`, 422, "tags[1]"},
+		{`{"query":"a","tags":["a\nb"]}`, 422, "tags[0]"},
+		{`{"query":"a","tags":["a\u0000b"]}`, 422, "tags[0]"},
+		{`{"query":"a","allTags":["` + strings.Repeat("é", 129) + `"]}`, 422, "allTags[0]"},
+		{`{"query":"a","allTags":[` + strings.Repeat(`"x",`, 64) + `"x"]}`, 422, "allTags"},
+		{`{"query":"a","timestamp":{}}`, 422, "timestamp"},
+		{`{"query":"a","timestamp":{"from":""}}`, 422, "timestamp.from"},
+		{`{"query":"a","timestamp":{"from":"-1h"}}`, 422, "timestamp.from"},
+		{`{"query":"a","timestamp":{"to":"2026-11-21"}}`, 422, "timestamp.to"},
+		{`{"query":"a","timestamp":{"to":"2026-02-30T00:00:00Z"}}`, 422, "timestamp.to"},
+		{`{"query":"a","timestamp":{"from":"2026-01-01T00:00:00Z","to":"2026-01-01T01:00:00+01:00"}}`, 422, "timestamp.to"},
+		{`{"query":"a","timestamp":{"from":"2026-01-02T00:00:00Z","to":"2026-01-01T00:00:00Z"}}`, 422, "timestamp.to"},
+	}
+}
+
 // searchRefusals returns bodies that are invalid for either search.
 func searchRefusals() []refusal {
 	long := strings.Repeat("a", 8193)
-	return []refusal{
+	return append(documentRefusals(), []refusal{
 		{`{}`, 400, "query"},
 		{`{"query":null}`, 400, "query"},
 		{`{"query":7}`, 400, "query"},
@@ -81,7 +114,7 @@ func searchRefusals() []refusal {
 		{`{"query":"a","properties":{"a.b":[null]}}`, 422, `properties["a.b"][0]`},
 		{`{"query":"a","properties":{"site":[` + strings.Repeat("1,", 100) + `1]}}`, 422, "properties.site"},
 		{`{"query":"a","properties":{` + objectMembers(33) + `}}`, 422, "properties"},
-	}
+	}...)
 }
 
 // facetRefusals are refused by the searches that have facets.

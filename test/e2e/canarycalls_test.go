@@ -244,6 +244,7 @@ func (w *tenants) bodies() map[string][]call {
 		for _, body := range []object{
 			{}, {"properties": object{p["propertyKey"]: p["propertyValue"]}},
 			{"includeContent": true, "limit": 100, "rerank": object{"candidates": 50}},
+			{"tags": []any{p["documentTag"]}, "limit": 100},
 		} {
 			body["query"] = query
 			searches = append(searches, body)
@@ -313,7 +314,12 @@ func (w *tenants) bodies() map[string][]call {
 			{contentType: "application/yaml", body: "groups: [{name: own, rules: []}]"},
 			{contentType: asJSON, body: `{"groups":[{"name":"own","rules":[{"record":"own","expr":"1"}]}]}`},
 		},
-		opAlertmanagers:                  jsonCalls(object{"urls": []any{"https://192.0.2.1"}}),
+		opAlertmanagers: jsonCalls(
+			object{"urls": []any{"https://192.0.2.1"}},
+			object{"alertmanagers": []any{object{"url": "https://192.0.2.1", "authorization": object{
+				"type": "bearer", "token": "own",
+			}}}},
+		),
 		"POST /api/webhooks":             jsonCalls(object{"name": "own", "url": "https://x.invalid", "events": []any{}}),
 		"PATCH /api/webhooks/{id}":       jsonCalls(object{"enabled": false}, object{"name": "taken over", "labels": nil}),
 		opAnalyses:                       jsonCalls(object{"algorithm": "degree"}),
@@ -366,6 +372,7 @@ func (w *tenants) mcpCalls() (calls []call) {
 	p := w.values
 	for _, query := range []string{p["name"], w.canaryPrefix} {
 		tool("search", object{"query": query})
+		tool("search", object{"query": query, "tags": []any{p["documentTag"]}})
 		tool("hybrid_search", object{"query": query, "nodeIds": w.firstTenantIDs(), "hops": 3})
 		tool("answer", object{"query": query, "maxSentences": 10})
 	}
@@ -380,6 +387,10 @@ func (w *tenants) mcpCalls() (calls []call) {
 		add("resources/read", object{"uri": "livegraph://nodes/" + id})
 		add("resources/read", object{"uri": "livegraph://sources/" + id})
 	}
+	tool("saved_queries", object{})
+	tool("analyses", object{})
+	tool("analysis", object{"id": p["analysis"]})
+	tool("run_saved_query", object{"id": p["savedQuery"], "query": p["name"]})
 	tool("history", object{})
 	tool("counts", object{})
 	tool("series", object{"source": p["sourceName"]})

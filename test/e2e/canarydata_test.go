@@ -48,7 +48,10 @@ func (w *tenants) writeCanaries() {
 	w.writeWithSharedKey()
 	c := w.canary
 	for _, op := range []string{opSearch, opHybrid, opAnswer} {
-		body := object{"query": c("query"), "properties": object{c("filter's key"): []any{c("filter's value")}}}
+		body := object{
+			"query": c("query"), "properties": object{c("filter's key"): []any{c("filter's value")}},
+			"tags": []any{c("searched tag")}, "allTags": []any{c("second searched tag")},
+		}
 		if op != opSearch {
 			body["relationTypes"], body["nodeIds"] = []any{c("searched relation")}, []any{w.values["node"]}
 		}

@@ -27,9 +27,10 @@ const (
 func (w *tenants) writeDocumentCanaries() {
 	w.t.Helper()
 	c := w.canary
+	w.values["documentTag"] = c("document's tag")
 	document := object{
 		"externalId": c("external id"), "title": c("title"), "text": c("document's text"),
-		"sourceUrl": "https://x/" + c("source's URL"), "tags": []any{c("document's tag")},
+		"sourceUrl": "https://x/" + c("source's URL"), "tags": []any{w.values["documentTag"]},
 	}
 	write := func(status int) []byte {
 		return w.writeJSON(opDocuments, "/api/documents", object{"documents": []any{document}}, status)

@@ -12,7 +12,7 @@ const (
 	opAlertmanagers = "PUT /api/alertmanagers"
 )
 
-// writeRuleCanaries stores a file of rules, tries to store one with an error, and sets an Alertmanager. Its host does
+// writeRuleCanaries stores a file of rules, tries to store one with an error, and sets Alertmanagers. Their hosts do
 // not exist. The alert never fires, because its series would be sources and series of the tenant.
 func (w *tenants) writeRuleCanaries() {
 	w.t.Helper()
@@ -34,6 +34,17 @@ func (w *tenants) writeRuleCanaries() {
 	rule["for"], rule["keep_firing_for"] = c("time of pending"), c("time of firing")
 	group["interval"], group["query_offset"] = c("interval"), c("offset")
 	w.writeJSON(opRules, "/api/rules/others", file, http.StatusBadRequest)
+	manager := object{
+		"url": "https://x.invalid/" + c("Alertmanager's URL"),
+		"authorization": object{
+			"type": "basic", "username": c("Alertmanager's user"), "password": c("Alertmanager's password"),
+		},
+		"headers": []any{object{"name": c("name of an Alertmanager's header"), "value": c("Alertmanager's header")}},
+	}
+	w.writeJSON(opAlertmanagers, "/api/alertmanagers", object{"alertmanagers": []any{manager}}, http.StatusOK)
+	token := object{"type": "bearer", "token": c("Alertmanager's token")}
+	second := object{"url": "https://y.invalid/" + c("second Alertmanager's URL"), "authorization": token}
+	w.writeJSON(opAlertmanagers, "/api/alertmanagers", object{"alertmanagers": []any{manager, second}}, http.StatusOK)
 	w.writeJSON(opAlertmanagers, "/api/alertmanagers",
-		object{"urls": []any{"https://x.invalid/" + c("Alertmanager's URL")}}, http.StatusOK)
+		object{"urls": []any{"https://z.invalid/" + c("third Alertmanager's URL")}}, http.StatusOK)
 }

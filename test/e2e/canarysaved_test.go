@@ -22,6 +22,7 @@ func (w *tenants) writeSavedQueryCanaries() {
 		return object{"name": c("name"), "description": c("description"), "request": object{
 			"query": c("query"), "properties": object{c("filter's key"): []any{c("filter's value")}},
 			"relationTypes": []any{c("relation")}, "nodeIds": []any{w.values["node"]},
+			"tags": []any{c("tag")}, "allTags": []any{c("second tag")},
 		}}
 	}
 	created := fields("new")
@@ -35,9 +36,11 @@ func (w *tenants) writeSavedQueryCanaries() {
 	w.writeJSON(opPatchSaved, path, changed, http.StatusOK)
 	w.write(
 		opPatchSaved, path, "application/merge-patch+json",
-		fmt.Sprintf(`{"request":{"query":%q,"properties":null,"relationTypes":null}}`, w.values["name"]), nil, http.StatusOK,
+		fmt.Sprintf(`{"request":{"query":%q,"properties":null,"relationTypes":null,"tags":null,"allTags":null}}`, w.values["name"]), nil, http.StatusOK,
 	)
-	w.writeJSON(opRunSaved, path+"/run", object{"query": w.canary("query of a run")}, http.StatusOK)
+	w.writeJSON(opRunSaved, path+"/run", object{
+		"query": w.canary("query of a run"), "tags": []any{w.canary("tag of a run")},
+	}, http.StatusOK)
 	question := object{"query": w.canary("deleted query's question")}
 	gone := object{"name": w.canary("deleted query"), "kind": "answer", "request": question}
 	w.values["goneQuery"] = w.id(w.writeJSON(opSaveQuery, savedQueries, gone, http.StatusCreated), "id")

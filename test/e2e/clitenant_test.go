@@ -89,6 +89,9 @@ func testWorkspaceByCommandLine(t *testing.T, s *server) {
 		require.Regexp(t, `(?m)^entityType: object \d.*\ntags: \(no value\) \d\n\d candidates?$`, s.CLI(
 			"search", "who leaks oil", "--facet", "entityType", "--facet", "tags",
 		))
+		require.Equal(t, "0 candidates\n", s.CLI(
+			"search", "who leaks oil", "--tag", "a,b", "--tag", "c", "--all-tag", "d", "--from", "2026-01-01T00:00:00Z",
+		), "nodes without a document do not pass")
 		require.Regexp(
 			t, `(?s)^1\.000  Pump 7 .*\n0\.\d{3}  Boiler .*%  graph: linked to "Pump 7"`,
 			s.CLI("search", "--hybrid", "--explain", "oil"),
@@ -116,15 +119,18 @@ func testWorkspaceByCommandLine(t *testing.T, s *server) {
 	})
 	t.Run("what is refused says which flag", func(t *testing.T) {
 		for message, command := range map[string][]string{
-			"--limit: must be":                      {"sources", "list", "--limit", "0"},
-			"--from: must be":                       {"query", "--from", "never"},
-			"--workspace: there is no workspace":    {"graph", "nodes", "--workspace", uuid.NewString()},
-			"--hops: needs --hybrid":                {"search", "--hops", "2", "oil"},
-			"facets[0]: is not one of the allowed":  {"search", "--facet", "name", "oil"},
-			"No such node":                          {"graph", "node", uuid.NewString()},
-			"Command not found":                     {"graph", "undo", "--command", uuid.NewString()},
-			"Nothing to redo":                       {"graph", "redo"},
-			"expected \"<query>\"":                  {"search"},
+			"--limit: must be":                     {"sources", "list", "--limit", "0"},
+			"--from: must be":                      {"query", "--from", "never"},
+			"--workspace: there is no workspace":   {"graph", "nodes", "--workspace", uuid.NewString()},
+			"--hops: needs --hybrid":               {"search", "--hops", "2", "oil"},
+			"facets[0]: is not one of the allowed": {"search", "--facet", "name", "oil"},
+			"No such node":                         {"graph", "node", uuid.NewString()},
+			"Command not found":                    {"graph", "undo", "--command", uuid.NewString()},
+			"Nothing to redo":                      {"graph", "redo"},
+			"expected \"<query>\"":                 {"search"},
+			"timestamp.to: must be after from": {
+				"answer", "oil", "--from", "2026-01-01T00:00:00Z", "--to", "2026-01-01T00:00:00Z",
+			},
 			"maxSentences: must be from 1 to 10":    {"answer", "oil", "--max-sentences", "11"},
 			"must be one of \"table\",\"csv\",\"nd": {"query", "--format", "xml"},
 		} {

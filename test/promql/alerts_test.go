@@ -148,6 +148,11 @@ livegraph_replay_jobs_total{instance="p",consumer="points",state="failed"} 0x60
 livegraph_replay_jobs_total{instance="p",consumer="points",state="done"} 0+1x60
 livegraph_point_streams_dropped_total{instance="a",reason="slow_reader"} 0x20 5x40
 livegraph_point_streams_dropped_total{instance="a",reason="log_changed"} 0x20 50x40
+livegraph_analyses_open{instance="r",state="queued"} 1x60
+livegraph_analyses_open{instance="r",state="running"} 1x60
+livegraph_analyses_runs_total{instance="r",outcome="done"} 0+1x60
+livegraph_analyses_runs_total{instance="r",outcome="failed"} 1x60
+livegraph_analyses_runs_total{instance="r",outcome="interrupted"} 0x60
 `
 
 // faults contains series for each alert. They replace those of the healthy installation and change,
@@ -185,6 +190,8 @@ var faults = map[string]string{
 	"LivegraphUpkeepFailing":     `livegraph_upkeep_failures_total{instance="p",work="retention"} 0x20 1x20 3x20`,
 	"LivegraphReplayFailed": `livegraph_replay_jobs_total{instance="p",consumer="points",state="failed"} ` +
 		`0x30 1x30`,
+	"LivegraphAnalysesFailing": `livegraph_analyses_runs_total{instance="r",outcome="failed"} 0x30 0+1x30`,
+	"LivegraphAnalysesQueued":  `livegraph_analyses_runs_total{instance="r",outcome="done"} 7x60`,
 	"LivegraphStreamReadersDropped": `livegraph_point_streams_dropped_total{instance="a",reason="slow_reader"} ` +
 		`0x30 0+5x30`,
 	"LivegraphServerErrors": `livegraph_http_requests_total{instance="a",route="/api/live-data/ingest",` +

@@ -133,7 +133,7 @@ func testListsAsJSON(w *workspace) {
 		{"sources", "list"}, {"series", "list"}, {"query"}, {"graph", "nodes"}, {"graph", "node", pump},
 		{"graph", "neighbors", pump}, {"graph", "history"}, {"search", "oil"}, {"search", "--hybrid", "oil"},
 		{"index", "status"}, {"graph", "undo"}, {"graph", "redo"}, {"rules", "list"}, {"rules", "get", "machines"},
-		{"webhooks", "list"}, {"documents", "list"},
+		{"webhooks", "list"}, {"documents", "list"}, {"saved-queries", "list"},
 	} {
 		answer := decode[struct {
 			Success   bool

@@ -19,6 +19,7 @@ type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
 	bodies []string
+	logins []string // the headers Authorization and X-Tenant
 }
 
 func newReceiver(t *testing.T, status int) *receiver {
@@ -33,10 +34,18 @@ func newReceiver(t *testing.T, status int) *receiver {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.bodies = append(r.bodies, request.URL.Path+" "+string(body))
+		r.logins = append(r.logins, request.Header.Get("Authorization")+" "+request.Header.Get("X-Tenant"))
 		w.WriteHeader(status)
 	}))
 	t.Cleanup(r.Close)
 	return r
+}
+
+// authenticated reports whether a request with this authorization and tenant was received.
+func (r *receiver) authenticated(login string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(r.logins, login)
 }
 
 // received reports whether a body with all texts was received.
@@ -75,8 +84,7 @@ type evaluatedRule struct{ Name, Health, LastError string }
 func testRulesByCommandLine(w *workspace) {
 	t := w.t
 	manager, failing, hook := newReceiver(t, 200), newReceiver(t, 500), newReceiver(t, 204)
-	w.do(http.MethodPut, "/api/alertmanagers", map[string]any{"urls": []string{manager.URL, failing.URL + "/"}},
-		http.StatusOK, nil)
+	setAlertmanagersByCommandLine(w, manager.URL, failing.URL+"/")
 	w.ok(w.in("webhooks", "create", "on call", hook.URL, "--event", "alert.firing", "--event", "alert.resolved",
 		"--label", "severity=page")...)
 	for source, value := range map[string]int{"lathe": 90, "press": 20} {
@@ -101,6 +109,7 @@ func testRulesByCommandLine(w *workspace) {
 		`pending +Slow +\S+Z +9e\+01 +source=lathe`, alerts)
 	w.eventually(func() bool {
 		return manager.received("/api/v2/alerts ", `"severity":"page"`, `"summary":"lathe is at 360"`) &&
+			manager.authenticated("Basic b3BzOnB3 team a") &&
 			failing.received("/api/v2/alerts ", `"Hot"`) && hook.received("alert.firing", `"Hot"`)
 	})
 	require.Contains(t, w.ok(w.in("query", "--metric", "four_times", "--latest")...), " 360\n")
@@ -184,4 +193,43 @@ func testWebhooksByCommandLine(w *workspace) {
 	} {
 		require.Contains(t, w.bad(args...), message, "%v", args)
 	}
+}
+
+// setAlertmanagersByCommandLine sets two Alertmanagers. Requests to the first one have the password pw and a header.
+func setAlertmanagersByCommandLine(w *workspace, first, second string) {
+	t := w.t
+	file := func(content string) string {
+		path := filepath.Join(t.TempDir(), "secret")
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	managers := func(args ...string) []string { return w.in(append([]string{"rules", "alertmanagers"}, args...)...) }
+	require.Contains(t, w.ok(managers("list")...), "0 Alertmanagers")
+	require.Contains(t, w.ok(managers("set", first, "--username", "ops", "--password-file", file("pw\n"), "--header",
+		"X-Tenant="+file("team a"))...), first+" is set")
+	w.ok(managers("set", second, "--token-file", file("t0ken"))...)
+	require.Regexp(t, first+` +basic ops +X-Tenant +\S+Z\n`+second+` +bearer +- +\S+Z\n2 Alertmanagers`,
+		w.ok(managers("list")...))
+	w.ok(managers("set", second)...)
+	setStdin(t, "another\n")
+	require.Contains(t, w.ok(managers("set", second+"third", "--token-file", "-", "--json")...), `"type": "bearer"`)
+	require.Contains(t, w.ok(managers("remove", second+"third")...), second+"third is removed")
+	list := w.ok(managers("list", "--json")...)
+	require.NotContains(t, list, "another")
+	require.NotContains(t, list, "pw")
+	for message, args := range map[string][]string{
+		"no Alertmanager":   managers("remove", second+"third"),
+		"--username":        managers("set", first, "--password-file", file("x")),
+		"none is stored":    managers("set", second, "--username", "ops"),
+		"is empty":          managers("set", second, "--token-file", file("\n")),
+		"no such file":      managers("set", second, "--token-file", file("x")+"y"),
+		"at most 4096":      managers("set", second, "--token-file", file(strings.Repeat("x", 5000))),
+		"private address":   managers("set", "http://10.0.0.1"),
+		"the server sets":   managers("set", second, "--header", "Host="+file("x")),
+		"can't be used tog": managers("set", second, "--username", "a", "--token-file", file("x")),
+	} {
+		require.Contains(t, w.bad(args...), message, "%v", args)
+	}
+	require.Contains(t, w.ok(managers("set", first, "--username", "ops", "--header", "X-Tenant=")...), first+" is set",
+		"secrets that are not given are kept")
 }

@@ -215,6 +215,7 @@ func TestCommandsOnAServer(t *testing.T) {
 			"sources and points": testPointsByCommandLine,
 			"graph":              testGraphByCommandLine,
 			"search":             testSearchByCommandLine,
+			"saved queries":      testSavedQueriesByCommandLine,
 			"JSON":               testListsAsJSON,
 			"documents":          testDocumentsByCommandLine,
 			"rules and alerts":   testRulesByCommandLine,

@@ -39,6 +39,7 @@ type response struct {
 	Data json.RawMessage `json:"data"`
 	Meta struct {
 		Total     *int64   `json:"total"`
+		Offset    int      `json:"offset"`
 		HasMore   bool     `json:"hasMore"`
 		Truncated bool     `json:"truncated"`
 		Degraded  []string `json:"degraded"`

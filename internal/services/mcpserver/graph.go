@@ -23,11 +23,13 @@ type searchInput struct {
 	Limit       int      `json:"limit,omitempty" jsonschema:"number of results, default 10, at most 50"`
 	Offset      int      `json:"offset,omitempty" jsonschema:"number of results to skip"`
 	Rerank      bool     `json:"rerank,omitempty" jsonschema:"order the best results again by a reranking model: slower; refused if the server has none"`
+	documentFilter
 }
 
 func (in *searchInput) body() map[string]any {
 	body := queryBody(in.Query, in.EntityTypes, in.MinScore, in.Limit)
 	addRerank(body, in.Rerank)
+	in.addFilter(body)
 	body["offset"] = in.Offset
 	return body
 }
@@ -119,17 +121,24 @@ type answerInput struct {
 	MinScore     float64  `json:"minScore,omitempty" jsonschema:"read only results of the search with at least this score, 0 to 1"`
 	Limit        int      `json:"limit,omitempty" jsonschema:"number of results to read, default 10, at most 50"`
 	Rerank       bool     `json:"rerank,omitempty" jsonschema:"order the best results again by a reranking model before reading them: slower; refused if the server has none"`
+	documentFilter
 	graphInput
 }
 
 func (c *client) answerQuestion(ctx context.Context, in answerInput) (any, error) {
 	body := queryBody(in.Query, in.EntityTypes, in.MinScore, in.Limit)
 	addRerank(body, in.Rerank)
+	in.addFilter(body)
 	in.addTo(body)
 	if in.MaxSentences != 0 {
 		body["maxSentences"] = in.MaxSentences
 	}
-	a, data, err := objectAnswer(c.post(ctx, "/api/rag/answer", body, nil))
+	return quotedAnswer(c.post(ctx, "/api/rag/answer", body, nil))
+}
+
+// quotedAnswer returns the answer for the response to a question.
+func quotedAnswer(r *response, err error) (any, error) {
+	a, data, err := objectAnswer(r, err)
 	if err != nil {
 		return nil, err
 	}

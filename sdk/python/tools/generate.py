@@ -29,6 +29,7 @@ CONTRACT = ROOT.parent.parent / "schemas" / "openapi.yaml"
 SCHEMAS = (
     "Account",
     "Alert",
+    "Alertmanagers",
     "Analysis",
     "Answer",
     "BatchResult",
@@ -48,6 +49,7 @@ SCHEMAS = (
     "IngestAnswer",
     "ListedRuleFile",
     "Neighbor",
+    "NewAlertmanager",
     "NewAnalysis",
     "NewDocument",
     "NewSavedQuery",

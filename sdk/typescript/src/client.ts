@@ -8,7 +8,7 @@ import type { RequestOptions } from './filters.js'
 import { Commands, Edges, Nodes } from './graph.js'
 import { Points, queryPath } from './points.js'
 import { Prometheus } from './prometheus.js'
-import { query } from './request.js'
+import { query, type Query } from './request.js'
 import { defaultRetry, type Retry } from './retry.js'
 import { Alerts, Rules } from './rules.js'
 import { SavedQueries } from './saved.js'
@@ -117,6 +117,20 @@ export class Client {
   graphCounts({ signal, limit = 50 }: { limit?: number } & RequestOptions = {}): Promise<GraphCounts> {
     const path = `/api/queries/counts?limit=${limit}`
     return this.#transport.data<GraphCounts>({ method: 'GET', path }, { signal })
+  }
+
+  /**
+   * Returns the bodies of all pages of a list in the format that the headers select.
+   *
+   * @internal
+   */
+  contents(
+    path: string,
+    query: Query,
+    headers: Record<string, string>,
+    options: RequestOptions,
+  ): Promise<Uint8Array[]> {
+    return this.#transport.contents({ method: 'GET', path, query, headers }, options)
   }
 
   /**

@@ -65,6 +65,16 @@ export function replaced(given: Query, changes: Record<string, string | undefine
 }
 
 /**
+ * Returns the request of the next page that a header `Link` names, or undefined. Only the parameters of the link are
+ * used, so that the key is sent to no other server.
+ */
+export function following<T>(request: Request<T>, link: string): Request<T> | undefined {
+  const next = /<([^>]*)>\s*;\s*rel="next"/.exec(link)?.[1]
+  if (next === undefined) return undefined
+  return { ...request, query: [...new URL(next, 'http://server').searchParams] }
+}
+
+/**
  * Returns a value as JSON.
  *
  * @throws TypeError if the value contains something that JSON would turn into another value, such as NaN

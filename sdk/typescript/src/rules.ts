@@ -1,13 +1,21 @@
-/** Rules and their alerts. */
+/** Rules, their alerts, and the Alertmanagers to which these are sent. */
 
 import type { OffsetPage, RequestOptions } from './filters.js'
-import { part, query } from './request.js'
+import { encode, json, part, query } from './request.js'
 import type { Page } from './response.js'
 import type { Transport } from './transport.js'
-import type { Alert, ListedRuleFile, RuleFile, StoredRuleFile } from './types.js'
+import type {
+  Alert,
+  Alertmanager,
+  ListedRuleFile,
+  NewAlertmanager,
+  RuleFile,
+  StoredRuleFile,
+} from './types.js'
 
 const path = '/api/rules'
 const alertsPath = '/api/alerts'
+const alertmanagersPath = '/api/alertmanagers'
 
 /** Files of recording and alerting rules in the format of Prometheus. */
 export class Rules {
@@ -81,7 +89,7 @@ export interface AlertFilter {
   state?: Alert['state']
 }
 
-/** The active alerts of the rules. */
+/** The active alerts of the rules, and the Alertmanagers to which they are sent. */
 export class Alerts {
   readonly #transport: Transport
 
@@ -104,5 +112,32 @@ export class Alerts {
       { method: 'GET', path: alertsPath, query: query({ limit: 100, ...filter }) },
       { signal },
     )
+  }
+
+  /** Returns the Alertmanagers of the workspace by URL, without their secrets. It requires the scope `admin`. */
+  async alertmanagers(options: RequestOptions = {}): Promise<Alertmanager[]> {
+    const { alertmanagers } = await this.#transport.data<{ alertmanagers: Alertmanager[] }>(
+      { method: 'GET', path: alertmanagersPath },
+      options,
+    )
+    return alertmanagers
+  }
+
+  /**
+   * Replaces the Alertmanagers of the workspace and returns them, without their secrets. It requires the scope `admin`.
+   *
+   * @param alertmanagers at most 10. A `password`, a `token` or the `value` of a header that is absent stays as it is
+   *   stored for the same URL.
+   * @throws ValidationError if an address or a header is not allowed, or if no secret is given or stored
+   */
+  async setAlertmanagers(
+    alertmanagers: readonly NewAlertmanager[],
+    options: RequestOptions = {},
+  ): Promise<Alertmanager[]> {
+    const stored = await this.#transport.data<{ alertmanagers: Alertmanager[] }>(
+      { method: 'PUT', path: alertmanagersPath, body: encode({ alertmanagers }), headers: json },
+      options,
+    )
+    return stored.alertmanagers
   }
 }

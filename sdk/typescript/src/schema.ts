@@ -1652,7 +1652,8 @@ export interface paths {
         };
         /**
          * List Alertmanagers
-         * @description Scope `admin`. Lists the Alertmanagers to which the alerts of the workspace are sent.
+         * @description Scope `admin`. Lists the Alertmanagers to which the alerts of the workspace are sent. Passwords, tokens and the
+         *     values of headers are never returned.
          */
         get: operations["getAlertmanagers"];
         /**
@@ -1660,6 +1661,10 @@ export interface paths {
          * @description Scope `admin`. Replaces the list. Alerts are sent to `URL/api/v2/alerts`, as Prometheus does: when they begin to
          *     fire, every minute while they fire, and when they are resolved. Private addresses are refused unless the operator
          *     allows them (`LIVEGRAPH_OUTBOUND_ALLOWED_NETWORKS`).
+         *
+         *     The body has either `alertmanagers` or `urls`. In `alertmanagers`, a password, a token or the value of a header
+         *     that is not given stays as it is stored for the same URL. If none is stored for it, because the URL is new or
+         *     another one, the response is 422. An Alertmanager in `urls` keeps all that is stored of it.
          */
         put: operations["setAlertmanagers"];
         post?: never;
@@ -1911,7 +1916,8 @@ export interface paths {
          * @description The scopes of the route of the query's kind, which is `/api/rag/search`, `/api/rag/hybrid-search` or
          *     `/api/rag/answer`: `read:nodes`, for the other two also `read:edges`, and with `includeLiveData` also
          *     `read:livedata`. The response is the one of that route for the saved request, errors and event streams included.
-         *     The body may replace `query`, `limit` and `offset`; a query of kind `answer` has no `offset` (400).
+         *     The body may replace `query`, `limit`, `tags`, `allTags`, `timestamp` and `offset`; a query of kind `answer` has
+         *     no `offset` (400).
          */
         post: operations["runSavedQuery"];
         delete?: never;
@@ -2355,6 +2361,60 @@ export interface components {
         };
         Alertmanagers: {
             urls: string[];
+            alertmanagers: components["schemas"]["Alertmanager"][];
+        };
+        Alertmanager: {
+            /** Format: uri */
+            url: string;
+            authorization: components["schemas"]["AlertmanagerAuthorization"];
+            /** @description Further headers of requests, whose values are stored. */
+            headers: components["schemas"]["AlertmanagerHeader"][];
+            /**
+             * Format: date-time
+             * @description When anything of the Alertmanager was changed last, also a secret.
+             */
+            updatedAt: string;
+        };
+        /** @description The credentials without their secret, which is stored; null if there are none. */
+        AlertmanagerAuthorization: {
+            type: components["schemas"]["AlertmanagerAuthorizationType"];
+            /** @description Null with the type `bearer`. */
+            username: string | null;
+        } | null;
+        /** @enum {string} */
+        AlertmanagerAuthorizationType: "basic" | "bearer";
+        AlertmanagerHeader: {
+            name: string;
+        };
+        /** @description Exactly one of the lists. */
+        AlertmanagersUpdate: {
+            urls?: string[];
+            alertmanagers?: components["schemas"]["NewAlertmanager"][];
+        };
+        NewAlertmanager: {
+            /** Format: uri */
+            url: string;
+            authorization?: components["schemas"]["NewAlertmanagerAuthorization"];
+            /**
+             * @description Further headers of each request, such as the tenant. Not `Authorization`, and not those that the server sets:
+             *     `Host`, `User-Agent`, `Content-…`, `Proxy-…`, and those of the connection.
+             */
+            headers?: components["schemas"]["NewAlertmanagerHeader"][];
+        };
+        /** @description The credentials of each request. Absent, there are none. */
+        NewAlertmanagerAuthorization: {
+            type: components["schemas"]["AlertmanagerAuthorizationType"];
+            /** @description Required with the type `basic`. Without a colon. */
+            username?: string;
+            /** @description Of the type `basic`. Absent, it stays as it is stored for the URL. */
+            password?: string;
+            /** @description Of the type `bearer`, in visible ASCII characters. Absent, it stays as it is stored for the URL. */
+            token?: string;
+        };
+        NewAlertmanagerHeader: {
+            name: string;
+            /** @description In printable ASCII characters. Absent, it stays as it is stored for the URL and the name. */
+            value?: string;
         };
         AlertmanagersAnswer: {
             success: components["schemas"]["Succeeded"];
@@ -3816,6 +3876,22 @@ export interface components {
         PropertyFilter: {
             [key: string]: components["schemas"]["PropertyValue"] | components["schemas"]["PropertyValue"][];
         };
+        /**
+         * @description A range of timestamps of documents. A document's own node and its passages pass if its timestamp is in it. Nodes of
+         *     documents without a timestamp, and nodes without a document, do not pass.
+         */
+        TimestampRange: {
+            /**
+             * Format: date-time
+             * @description Inclusive, RFC 3339. Omitted: no limit.
+             */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Exclusive, RFC 3339, after `from`. Omitted: no limit.
+             */
+            to?: string;
+        };
         SearchQuery: {
             /** @description The search text; not only white space. */
             query: string;
@@ -3837,6 +3913,11 @@ export interface components {
              */
             minScore?: number;
             properties?: components["schemas"]["PropertyFilter"];
+            /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
+            tags?: string[];
+            /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
+            allTags?: string[];
+            timestamp?: components["schemas"]["TimestampRange"];
             /**
              * @description Include the text of `matchedChunk`.
              * @default false
@@ -3882,6 +3963,11 @@ export interface components {
              */
             minScore?: number;
             properties?: components["schemas"]["PropertyFilter"];
+            /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
+            tags?: string[];
+            /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
+            allTags?: string[];
+            timestamp?: components["schemas"]["TimestampRange"];
             /**
              * @description Include the text of `matchedChunk`.
              * @default false
@@ -3965,6 +4051,11 @@ export interface components {
             minScore?: number;
             properties?: components["schemas"]["PropertyFilter"];
             rerank?: components["schemas"]["RerankOptions"];
+            /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
+            tags?: string[];
+            /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
+            allTags?: string[];
+            timestamp?: components["schemas"]["TimestampRange"];
             /**
              * @description Maximum number of edges from a seed. 0: only nodes that are found without the traversal.
              * @default 2
@@ -4309,6 +4400,11 @@ export interface components {
             limit?: number;
             /** @description Not for queries of kind `answer`. */
             offset?: number;
+            /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
+            tags?: string[];
+            /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
+            allTags?: string[];
+            timestamp?: components["schemas"]["TimestampRange"];
         };
         /** @description The embedding model whose vectors are searched; null: there is no index yet. */
         IndexModel: {
@@ -9485,14 +9581,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "urls": [
-                 *         "https://alerts.example.com"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["Alertmanagers"];
+                "application/json": components["schemas"]["AlertmanagersUpdate"];
             };
         };
         responses: {

@@ -3,7 +3,7 @@
 import { chunks, Watch } from './connection.js'
 import type { RequestOptions } from './filters.js'
 import { LivegraphError, ResponseError } from './errors.js'
-import { compressed, type Request } from './request.js'
+import { compressed, following, type Request } from './request.js'
 import { type Answer, nextQuery, type Page, parseData, parseError, parsePage } from './response.js'
 import { Attempts, type Retry } from './retry.js'
 import type { Meta } from './types.js'
@@ -77,12 +77,31 @@ export class Transport {
    * @throws APIError if the server answered with an error
    * @throws TransportError if the server cannot be reached
    */
-  async send(request: Request<unknown>, { retry, signal }: SendOptions = {}): Promise<Answer> {
+  send(request: Request<unknown>, options?: SendOptions): Promise<Answer> {
+    return this.#repeat(request, read, options)
+  }
+
+  /** Returns the bodies of all pages of a list without an envelope. */
+  async contents(request: Request<unknown>, options?: SendOptions): Promise<Uint8Array[]> {
+    const bodies: Uint8Array[] = []
+    for (let page: Request<unknown> | undefined = request; page;) {
+      const { bytes, link }: Bytes = await this.#repeat(page, readBytes, options)
+      bodies.push(bytes)
+      page = following(request, link)
+    }
+    return bodies
+  }
+
+  async #repeat<T>(
+    request: Request<unknown>,
+    read: (opened: OpenResponse) => Promise<T>,
+    { retry, signal }: SendOptions = {},
+  ): Promise<T> {
     const ready = await compressed(request)
     const attempts = this.attempts(retry)
     for (;;) {
       try {
-        return await this.#attempt(ready, attempts.timeout(this.#options.timeoutMs), signal)
+        return await read(await this.open(ready, signal, attempts.timeout(this.#options.timeoutMs)))
       } catch (error) {
         if (!(error instanceof LivegraphError)) throw error
         const wait = attempts.nextWait(error, request.repeatable ?? true)
@@ -90,10 +109,6 @@ export class Transport {
         await sleep(wait, signal)
       }
     }
-  }
-
-  async #attempt(request: Request<unknown>, timeoutMs: number, signal?: AbortSignal): Promise<Answer> {
-    return read(await this.open(request, signal, timeoutMs))
   }
 
   /** Makes one attempt and returns its response, which has a status of success, when its body begins. */
@@ -145,6 +160,25 @@ async function read({ response, chunks: parts }: OpenResponse): Promise<Answer> 
   texts.push(decoder.decode())
   const { status, statusText, headers } = response
   return { status, statusText, headers, text: texts.join('') }
+}
+
+interface Bytes {
+  readonly bytes: Uint8Array
+  /** The header with the address of the next page. */
+  readonly link: string
+}
+
+/** Reads the body of a response as bytes. */
+async function readBytes({ response, chunks: parts }: OpenResponse): Promise<Bytes> {
+  const read: Uint8Array[] = []
+  for await (const part of parts) read.push(part)
+  const bytes = new Uint8Array(read.reduce((length, part) => length + part.length, 0))
+  let end = 0
+  for (const part of read) {
+    bytes.set(part, end)
+    end += part.length
+  }
+  return { bytes, link: response.headers.get('Link') ?? '' }
 }
 
 /** Browsers send their own User-Agent, and another one would require the permission of the server. */

@@ -3,7 +3,6 @@ package alerting_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/postgres/alerting"
 	"github.com/livegraph/livegraph/test/pgtest"
@@ -164,12 +164,14 @@ func TestOneOfSeveralConditionalChangesIsMade(t *testing.T) {
 		return err
 	}
 	set := func(url string, want ...string) error {
-		return db.SetAlertmanagers(t.Context(), workspace, []string{url}, func(current []string) error {
-			if slices.Equal(current, want) {
-				return nil
+		type list = []alerting.Alertmanager
+		_, err := db.SetAlertmanagers(t.Context(), workspace, func(now list) (list, error) {
+			if len(now) == len(want) && (len(want) == 0 || now[0].URL == want[0]) {
+				return list{{URL: url}}, nil
 			}
-			return refused
+			return nil, refused
 		})
+		return err
 	}
 	require.NoError(t, put("1", 0))
 	file, err := db.RuleFile(t.Context(), workspace, "a")
@@ -194,4 +196,43 @@ func TestOneOfSeveralConditionalChangesIsMade(t *testing.T) {
 	all.Wait()
 	require.EqualValues(t, 2, made.Load(), "one change of the file and one of the list")
 	require.ErrorIs(t, put("9", 0), refused)
+}
+
+// What identifies an Alertmanager is its URL. Its time changes with anything of it, also with a secret, and only then.
+func TestTheTimeOfAnAlertmanagerIsThatOfItsLastChange(t *testing.T) {
+	t.Parallel()
+	db, workspace := open(t)
+	set := func(next ...alerting.Alertmanager) []alerting.Alertmanager {
+		stored, err := db.SetAlertmanagers(t.Context(), workspace,
+			func([]alerting.Alertmanager) ([]alerting.Alertmanager, error) { return next, nil })
+		require.NoError(t, err)
+		read, err := db.Alertmanagers(t.Context(), workspace)
+		require.NoError(t, err)
+		require.Equal(t, read, stored)
+		return stored
+	}
+	other := alerting.Alertmanager{URL: "http://b.example", Headers: map[string]config.Secret{}}
+	a := alerting.Alertmanager{URL: "http://a.example", Headers: map[string]config.Secret{}}
+	before := set(other, a)
+	require.Equal(t, []string{"http://a.example", "http://b.example"}, []string{before[0].URL, before[1].URL})
+	for _, change := range []func(){
+		func() { a.Auth, a.Username, a.Secret = alerting.Basic, "u", "p" },
+		func() { a.Username = "v" },
+		func() { a.Secret = "q" },
+		func() { a.Auth = alerting.Bearer },
+		func() { a.Headers = map[string]config.Secret{"X-Org": "1"} },
+		func() { a.Headers = map[string]config.Secret{"X-Org": "2"} },
+		func() { a.Headers = map[string]config.Secret{"X-Key": "2"} },
+	} {
+		change()
+		changed := set(a, other)
+		require.True(t, changed[0].UpdatedAt.After(before[0].UpdatedAt))
+		require.Equal(t, before[1], changed[1])
+		a.UpdatedAt = changed[0].UpdatedAt
+		require.Equal(t, a, changed[0])
+		require.Equal(t, changed, set(a, other), "nothing changed")
+		before = changed
+	}
+	require.Len(t, set(other), 1)
+	require.Empty(t, set())
 }

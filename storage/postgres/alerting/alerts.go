@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/livegraph/livegraph/storage/postgres"
-	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // Alert is an alert that fires. File, Group and Fingerprint identify it within its workspace.
@@ -114,53 +113,4 @@ func (db *Store) RuleState(ctx context.Context, workspace uuid.UUID) (state []by
 		return nil, postgres.Classify(fmt.Errorf("reading the state of rules: %w", err))
 	}
 	return state, nil
-}
-
-// Alertmanagers returns the URLs of the Alertmanagers of a workspace, in order.
-func (db *Store) Alertmanagers(ctx context.Context, workspace uuid.UUID) ([]string, error) {
-	urls, err := readAlertmanagers(ctx, db.pool, workspace)
-	if err != nil {
-		return nil, postgres.Classify(err)
-	}
-	return urls, nil
-}
-
-func readAlertmanagers(ctx context.Context, q postgres.Querier, workspace uuid.UUID) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT url FROM alertmanagers WHERE workspace_id = $1 ORDER BY url`, workspace)
-	if err != nil {
-		return nil, fmt.Errorf("reading Alertmanagers: %w", err)
-	}
-	urls, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("reading Alertmanagers: %w", err)
-	}
-	return urls, nil
-}
-
-// SetAlertmanagers replaces the Alertmanagers of a workspace. check may refuse the change of the current ones.
-func (db *Store) SetAlertmanagers(
-	ctx context.Context, workspace uuid.UUID, urls []string, check func(current []string) error,
-) error {
-	return db.root.InTx(ctx, func(tx pgx.Tx) error {
-		// Changes wait for each other, so that none is made on a list that another one replaces.
-		if _, err := access.LockWorkspace(ctx, tx, workspace); err != nil {
-			return err
-		}
-		current, err := readAlertmanagers(ctx, tx, workspace)
-		if err == nil {
-			err = check(current)
-		}
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `DELETE FROM alertmanagers WHERE workspace_id = $1`, workspace)
-		if err == nil {
-			_, err = tx.Exec(ctx, `INSERT INTO alertmanagers (workspace_id, url)
-				SELECT id, unnest($2::text[]) FROM workspaces WHERE id = $1 AND deleted_at IS NULL`, workspace, urls)
-		}
-		if err != nil {
-			return fmt.Errorf("storing Alertmanagers: %w", err)
-		}
-		return nil
-	})
 }

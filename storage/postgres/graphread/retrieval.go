@@ -14,6 +14,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/documentfilter"
 )
 
 // The results of a search are read again here in their current state, because an index of texts or
@@ -107,6 +108,11 @@ func Matching(
 
 // matching returns a query of one more than limit live nodes that pass the filter.
 func matching(workspace uuid.UUID, f retrieval.Filter, limit int) (query string, args []any) {
+	if !f.Document.IsEmpty() && len(f.Properties) == 0 {
+		documents := f.Document
+		f.Document = retrieval.DocumentFilter{}
+		return documentfilter.Matching(workspace, &documents, limit+1, func(n *postgres.Where) { addFilter(n, f) })
+	}
 	w := nodeWhere(workspace, nil, f)
 	return fmt.Sprintf(`SELECT n.id FROM nodes n WHERE %s LIMIT %d`, w.Text(), limit+1), w.Args
 }
@@ -186,5 +192,8 @@ func addFilter(w *postgres.Where, f retrieval.Filter) {
 			alternatives = append(alternatives, condition)
 		}
 		w.Conditions = append(w.Conditions, "("+strings.Join(alternatives, " OR ")+")")
+	}
+	if !f.Document.IsEmpty() {
+		documentfilter.Add(w, &f.Document)
 	}
 }

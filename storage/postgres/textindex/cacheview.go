@@ -164,7 +164,7 @@ func (s *textSearch) scoreCached(terms []searchTerm, more bool) bool {
 	switch {
 	case s.matchesComplete:
 		nodes, limit = s.matches, len(s.matches)
-	case more || !unfiltered(s.filter):
+	case more || !s.filter.IsEmpty():
 		limit = int(s.limits.postings)
 	}
 	best, ok := s.view.cache.score(terms, bm25K1*(1-bm25B), bm25K1*bm25B/s.average, nodes, limit)

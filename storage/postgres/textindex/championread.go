@@ -73,7 +73,7 @@ func (s *textSearch) gatherPostings(ctx context.Context, terms []searchTerm, mor
 		full, listed = append(full, listed[maxListedTerms:]...), listed[:maxListedTerms]
 	}
 	limit := searchCandidates
-	if !unfiltered(s.filter) || more || len(full) > 0 && len(listed) > 0 {
+	if !s.filter.IsEmpty() || more || len(full) > 0 && len(listed) > 0 {
 		limit = int(s.limits.postings) // any node may be among the few that pass, or score high by other terms
 	}
 	if err := s.score(ctx, scoreAll, full, s.limits.postings, limit); err != nil || len(listed) == 0 {
@@ -95,7 +95,7 @@ func (s *textSearch) scoreListed(ctx context.Context, terms []searchTerm) error 
 		size += terms[i].size
 	}
 	newest := s.limits.newest
-	if !unfiltered(s.filter) {
+	if !s.filter.IsEmpty() {
 		newest = max(newest, (s.limits.postings-size)/int64(len(terms)))
 	}
 	rows, err := s.tx.Query(ctx, scoreChampions, append(s.scoreArgs(terms), newest, averages, floors, nodes)...)

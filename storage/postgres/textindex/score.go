@@ -88,7 +88,7 @@ func (s *textSearch) lookUp(ctx context.Context, primary, secondary []searchTerm
 	minScore := s.threshold() - maxScore(secondary)
 	ranking := s.ranked()
 	maxLookups := min(len(ranking), max(2*s.limit, int(s.limits.lookups)/(len(secondary)+len(unlisted))))
-	if len(unlisted) > 0 && unfiltered(s.filter) {
+	if len(unlisted) > 0 && s.filter.IsEmpty() {
 		size := int64(0)
 		for i := range s.listed {
 			size += s.listed[i].size

@@ -104,8 +104,6 @@ func (db *Store) SearchText(
 	return found, nil
 }
 
-func unfiltered(f retrieval.Filter) bool { return len(f.EntityTypes) == 0 && len(f.Properties) == 0 }
-
 // textSearch is the state of a search.
 type textSearch struct {
 	tx        pgx.Tx
@@ -152,7 +150,7 @@ func (s *textSearch) run(ctx context.Context, q lexical.Query, names int) (found
 	if err != nil || len(terms) == 0 {
 		return found, err
 	}
-	if !unfiltered(s.filter) {
+	if !s.filter.IsEmpty() {
 		matches, more, err := graphread.Matching(ctx, s.tx, s.workspace, s.filter, s.limits.maxMatches)
 		if err != nil || len(matches) == 0 && !more {
 			return found, err
@@ -195,7 +193,7 @@ func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
 
 // selective reports whether every node that is read passes the filter, except for nodes that were
 // deleted recently and are still in the index.
-func (s *textSearch) selective() bool { return s.matchesComplete || unfiltered(s.filter) }
+func (s *textSearch) selective() bool { return s.matchesComplete || s.filter.IsEmpty() }
 
 // split splits sorted terms into primary ones, whose nodes are candidates, and secondary ones, which
 // are only looked up for candidates. The first term is always primary. At most searchLists champion

@@ -393,6 +393,50 @@ test('edits the Alertmanagers and shows which address is refused', async ({ page
   expect(await urls(tenant)).toEqual([])
 })
 
+test('sets the login of an Alertmanager and never shows its secrets', async ({ page, tenant, watch }) => {
+  watch.allow(/status of 422 .*\/alertmanagers/)
+  const form = await addAlertmanager(page, tenant)
+  const field = (label: string) => form.getByLabel(label, { exact: true })
+  await field('Address 1').fill(PUBLIC)
+  await field('Authorization 1').selectOption({ label: 'User and password' })
+  await field('User 1').fill('ops')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await expect(field('Password 1')).toHaveAccessibleDescription(/must be given/)
+  await field('Password 1').fill('s3cret')
+  await form.getByRole('button', { name: 'Add a header' }).click()
+  await field('Header 1.1').fill('Host')
+  await field('Value 1.1').fill('s3cret')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await expect(field('Header 1.1')).toHaveAccessibleDescription(/that the server sets/)
+  await field('Header 1.1').fill('X-Scope-OrgID')
+  await picture(page, 'rules-alertmanagers-login')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await expect(row(page, PUBLIC)).toContainText('ops')
+  await expect(row(page, PUBLIC)).toContainText('X-Scope-OrgID')
+
+  // What stays empty is kept, but not for another address.
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  await expect(field('Password 1')).toHaveValue('')
+  await expect(field('Password 1')).toHaveAttribute('placeholder', 'Unchanged')
+  await expect(field('Value 1.1')).toHaveAttribute('placeholder', 'Unchanged')
+  await field('User 1').fill('dev')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await expect(row(page, PUBLIC)).toContainText('dev')
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  await field('Address 1').fill('https://other.example.com')
+  await expect(field('Password 1')).not.toHaveAttribute('placeholder')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await expect(field('Password 1')).toHaveAccessibleDescription(/must be given/)
+  await field('Authorization 1').selectOption({ label: 'Bearer token' })
+  await field('Token 1').fill('t0ken')
+  await form.getByRole('button', { name: 'Remove header 1.1' }).click()
+  await form.getByRole('button', { name: 'Save' }).click()
+  await expect(row(page, 'https://other.example.com')).toContainText('Bearer token')
+  expect(await call<object>(tenant, 'GET', '/api/alertmanagers')).toMatchObject({
+    alertmanagers: [{ authorization: { type: 'bearer', username: null }, headers: [] }],
+  })
+})
+
 /** Checks what is shown, and takes a screenshot. */
 async function look(page: Page, name: string): Promise<void> {
   expect.soft(await faults(page), name).toEqual([])
@@ -444,10 +488,22 @@ for (const [name, use, tag] of [
       await addresses.getByRole('button', { name: 'Save' }).click()
       await expect(addresses.getByRole('alert')).toBeVisible()
       await look(page, `rules-alertmanagers-refused-${name}`)
-      await call(tenant, 'PUT', '/api/alertmanagers', { urls: [PUBLIC, 'https://alerts.example.org:9093/prefix'] })
+      await call(tenant, 'PUT', '/api/alertmanagers', {
+        alertmanagers: [
+          { url: PUBLIC, authorization: { type: 'basic', username: 'livegraph', password: 'p' } },
+          {
+            url: 'https://alerts.example.org:9093/prefix',
+            authorization: { type: 'bearer', token: 't' },
+            headers: [{ name: 'X-Scope-OrgID', value: '1' }],
+          },
+        ],
+      })
       await open(page, 'alerts/alertmanagers', tenant.workspace)
       await expect(row(page, PUBLIC)).toBeVisible()
       await look(page, `rules-alertmanagers-${name}`)
+      await page.getByRole('button', { name: 'Edit', exact: true }).click()
+      await expect(addresses.getByLabel('Token 2')).toBeVisible()
+      await look(page, `rules-alertmanagers-edit-${name}`)
     })
   })
 }

@@ -23,11 +23,12 @@ import (
 
 // RulesCmd groups the commands on rules.
 type RulesCmd struct {
-	List   RulesListCmd   `cmd:"" help:"List the files of rules."`
-	Get    RulesGetCmd    `cmd:"" help:"Print a file of rules."`
-	Put    RulesPutCmd    `cmd:"" help:"Create or replace a file of rules, or check it with --check."`
-	Delete RulesDeleteCmd `cmd:"" help:"Delete a file of rules."`
-	Alerts RulesAlertsCmd `cmd:"" help:"List the active alerts."`
+	List          RulesListCmd     `cmd:"" help:"List the files of rules."`
+	Get           RulesGetCmd      `cmd:"" help:"Print a file of rules."`
+	Put           RulesPutCmd      `cmd:"" help:"Create or replace a file of rules, or check it with --check."`
+	Delete        RulesDeleteCmd   `cmd:"" help:"Delete a file of rules."`
+	Alerts        RulesAlertsCmd   `cmd:"" help:"List the active alerts."`
+	Alertmanagers AlertmanagersCmd `cmd:"" help:"List and change the Alertmanagers to which the alerts are sent."`
 }
 
 // withRuleRoutes opens the store of rules, and runs work.

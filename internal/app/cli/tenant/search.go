@@ -17,16 +17,17 @@ import (
 // SearchCmd searches nodes.
 type SearchCmd struct {
 	tenant
-	Query      string      `arg:"" help:"The text to search for."`
-	Hybrid     bool        `help:"Search by words, meaning and the graph: also follow edges."`
-	EntityType []string    `help:"Only nodes of these types: ${entityTypes}." placeholder:"TYPE"`
-	Limit      int         `help:"Maximum number of nodes, 1 to 100." default:"10"`
-	MinScore   *float64    `help:"Minimum score, 0 to 1." placeholder:"SCORE"`
-	Facet      []string    `help:"Count the results by entityType, tags or timestamp; repeat it for several." placeholder:"NAME"`
-	Rerank     bool        `help:"Order the best results again by the configured reranking model."`
-	Hops       *int        `help:"With --hybrid: maximum distance in edges, 0 to 3." placeholder:"EDGES"`
-	Node       []uuid.UUID `help:"With --hybrid: also start from this node; repeat it for several." placeholder:"ID"`
-	Explain    bool        `help:"With --hybrid: show the parts of each score."`
+	Query      string   `arg:"" help:"The text to search for."`
+	Hybrid     bool     `help:"Search by words, meaning and the graph: also follow edges."`
+	EntityType []string `help:"Only nodes of these types: ${entityTypes}." placeholder:"TYPE"`
+	Limit      int      `help:"Maximum number of nodes, 1 to 100." default:"10"`
+	MinScore   *float64 `help:"Minimum score, 0 to 1." placeholder:"SCORE"`
+	documentFilter
+	Facet   []string    `help:"Count the results by entityType, tags or timestamp; repeat it for several." placeholder:"NAME"`
+	Rerank  bool        `help:"Order the best results again by the configured reranking model."`
+	Hops    *int        `help:"With --hybrid: maximum distance in edges, 0 to 3." placeholder:"EDGES"`
+	Node    []uuid.UUID `help:"With --hybrid: also start from this node; repeat it for several." placeholder:"ID"`
+	Explain bool        `help:"With --hybrid: show the parts of each score."`
 }
 
 // Validate checks which flags go together.
@@ -56,6 +57,7 @@ type searchHit struct {
 // Run prints the hits, best first.
 func (c *SearchCmd) Run(ctx context.Context, out *output.Writer) error {
 	path, body := "/api/rag/search", searchBody(c.Query, c.Limit, c.MinScore, c.EntityType)
+	c.addTo(body)
 	if len(c.Facet) > 0 {
 		body["facets"] = c.Facet
 	}
@@ -97,6 +99,35 @@ func addRerank(body map[string]any, rerank bool) {
 	if rerank {
 		body["rerank"] = map[string]any{}
 	}
+}
+
+// documentFilter has the flags that select documents.
+type documentFilter struct {
+	Tag    []string `help:"Only documents with one of these tags; repeat it for several." placeholder:"TAG" sep:"none"`
+	AllTag []string `help:"Only documents with each of these tags; repeat it for several." placeholder:"TAG" sep:"none"`
+	From   *string  `help:"Only documents whose timestamp is this time or later: RFC 3339, such as 2026-11-21T07:40:08Z." placeholder:"TIME"`
+	To     *string  `help:"Only documents whose timestamp is before this time." placeholder:"TIME"`
+}
+
+// addTo adds the fields of a body that select documents.
+func (f *documentFilter) addTo(body map[string]any) {
+	if len(f.Tag) > 0 {
+		body["tags"] = f.Tag
+	}
+	if len(f.AllTag) > 0 {
+		body["allTags"] = f.AllTag
+	}
+	if f.From == nil && f.To == nil {
+		return
+	}
+	timestamp := map[string]any{}
+	if f.From != nil {
+		timestamp["from"] = *f.From
+	}
+	if f.To != nil {
+		timestamp["to"] = *f.To
+	}
+	body["timestamp"] = timestamp
 }
 
 // addSeeds adds the fields of a body of a search that uses the graph.

@@ -183,6 +183,13 @@ func (v *session) post(ctx context.Context, path string, body any) (answer, erro
 
 // do calls a route. If out is not nil, the body of the answer is written to it.
 func (v *session) do(ctx context.Context, method, address string, body []byte, out io.Writer) (answer, error) {
+	return v.doIf(ctx, "", method, address, body, out)
+}
+
+// doIf calls a route like do. If tag is not empty, the route does nothing unless it is the resource's entity tag.
+func (v *session) doIf(
+	ctx context.Context, tag, method, address string, body []byte, out io.Writer,
+) (answer, error) {
 	ctx = reply.WithRequestID(ctx, reply.NewRequestID())
 	ctx = request.WithPrincipal(ctx, &request.Principal{
 		KeyID: v.actor, ActorID: v.actor, Scopes: []request.Scope{request.Admin}, Workspace: v.workspace,
@@ -193,6 +200,9 @@ func (v *session) do(ctx context.Context, method, address string, body []byte, o
 	}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
+	}
+	if tag != "" {
+		r.Header.Set("If-Match", tag)
 	}
 	got := &answer{header: http.Header{}, out: out}
 	v.mux.ServeHTTP(got, r)

@@ -193,7 +193,18 @@ class FrameQuery(RawQuery, AggregateOptions, total=False):
     """Return only the newest point of each series."""
 
 
-class QueryOptions(TypedDict, total=False):
+class DocumentOptions(TypedDict, total=False):
+    """Selects documents. Nodes without a document do not pass."""
+
+    tags: Sequence[str]
+    """At least one of these tags."""
+    all_tags: Sequence[str]
+    """Each of these tags."""
+    timestamp: Mapping[Literal["from", "to"], Time]
+    """A timestamp in the range: ``from`` is inclusive, ``to`` exclusive, and one of both may be missing."""
+
+
+class QueryOptions(DocumentOptions, total=False):
     """Options of every search."""
 
     entity_types: Sequence[EntityType]

@@ -142,6 +142,44 @@ class PutRuleFileAnswer(TypedDict):
     requestId: RequestId
 
 
+AlertmanagersUrl: TypeAlias = str
+
+
+AlertmanagerAuthorizationType: TypeAlias = Literal["basic", "bearer"]
+
+
+class AlertmanagerHeader(TypedDict):
+    name: str
+
+
+class NewAlertmanagerAuthorization(TypedDict):
+    """
+    The credentials of each request. Absent, there are none.
+    """
+
+    type: AlertmanagerAuthorizationType
+    username: NotRequired[str]
+    """
+    Required with the type `basic`. Without a colon.
+    """
+    password: NotRequired[str]
+    """
+    Of the type `basic`. Absent, it stays as it is stored for the URL.
+    """
+    token: NotRequired[str]
+    """
+    Of the type `bearer`, in visible ASCII characters. Absent, it stays as it is stored for the URL.
+    """
+
+
+class NewAlertmanagerHeader(TypedDict):
+    name: str
+    value: NotRequired[str]
+    """
+    In printable ASCII characters. Absent, it stays as it is stored for the URL and the name.
+    """
+
+
 Scope: TypeAlias = Literal[
     "read:nodes", "write:nodes", "read:edges", "write:edges", "read:livedata", "write:livedata", "admin"
 ]
@@ -1253,6 +1291,27 @@ are compared with their type: `7` is not `"7"`.
 """
 
 
+TimestampRange = TypedDict(
+    "TimestampRange",
+    {
+        "from": NotRequired[str],
+        "to": NotRequired[str],
+    },
+)
+
+
+SearchQueryTag: TypeAlias = str
+
+
+SearchQueryAllTag: TypeAlias = str
+
+
+HybridQueryTag: TypeAlias = str
+
+
+HybridQueryAllTag: TypeAlias = str
+
+
 HybridQueryRelationType: TypeAlias = str
 
 
@@ -1736,6 +1795,29 @@ class PrometheusResult(TypedDict):
     data: PrometheusResultData
 
 
+class AlertmanagerAuthorization(TypedDict):
+    """
+    The credentials without their secret, which is stored; null if there are none.
+    """
+
+    type: AlertmanagerAuthorizationType
+    username: str | None
+    """
+    Null with the type `bearer`.
+    """
+
+
+class NewAlertmanager(TypedDict):
+    url: str
+    authorization: NotRequired[NewAlertmanagerAuthorization]
+    headers: NotRequired[list[NewAlertmanagerHeader]]
+    """
+    Further headers of each request, such as the tenant. Not `Authorization`, and not those that the server sets:
+    `Host`, `User-Agent`, `Content-…`, `Proxy-…`, and those of the connection.
+
+    """
+
+
 class Account(TypedDict):
     keyId: str
     name: str
@@ -1937,6 +2019,15 @@ class SearchQuery(TypedDict):
     Only results with at least this score.
     """
     properties: NotRequired[PropertyFilter]
+    tags: NotRequired[list[SearchQueryTag]]
+    """
+    Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass.
+    """
+    allTags: NotRequired[list[SearchQueryAllTag]]
+    """
+    Only nodes of documents with each of these tags. With `tags`, both conditions apply.
+    """
+    timestamp: NotRequired[TimestampRange]
     includeContent: NotRequired[bool]
     """
     Include the text of `matchedChunk`.
@@ -1982,6 +2073,15 @@ class HybridQuery(TypedDict):
     Only results with at least this score.
     """
     properties: NotRequired[PropertyFilter]
+    tags: NotRequired[list[HybridQueryTag]]
+    """
+    Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass.
+    """
+    allTags: NotRequired[list[HybridQueryAllTag]]
+    """
+    Only nodes of documents with each of these tags. With `tags`, both conditions apply.
+    """
+    timestamp: NotRequired[TimestampRange]
     includeContent: NotRequired[bool]
     """
     Include the text of `matchedChunk`.
@@ -2112,6 +2212,19 @@ class IndexStatus(TypedDict):
     reindex: Reindex
 
 
+class Alertmanager(TypedDict):
+    url: str
+    authorization: AlertmanagerAuthorization | None
+    headers: list[AlertmanagerHeader]
+    """
+    Further headers of requests, whose values are stored.
+    """
+    updatedAt: str
+    """
+    When anything of the Alertmanager was changed last, also a secret.
+    """
+
+
 class Analysis(TypedDict):
     id: str
     algorithm: AnalysisAlgorithm
@@ -2180,3 +2293,8 @@ class Answer(TypedDict):
     The nodes that the sentences are from, in the order in which they are cited.
     """
     generated: NotRequired[GeneratedAnswer]
+
+
+class Alertmanagers(TypedDict):
+    urls: list[AlertmanagersUrl]
+    alertmanagers: list[Alertmanager]

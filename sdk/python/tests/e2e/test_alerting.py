@@ -78,6 +78,28 @@ def test_rules_are_checked_stored_and_evaluated(client: Client) -> None:
     wait_for(lambda: alert not in [a["name"] for a in client.alerts.iterate()], "the alert is not resolved")
 
 
+def test_secrets_of_alertmanagers_are_not_returned(client: Client) -> None:
+    url = "https://alerts.example.com"
+    [stored] = client.alerts.set_alertmanagers(
+        [
+            {
+                "url": url,
+                "authorization": {"type": "basic", "username": "ops", "password": "correct horse"},
+                "headers": [{"name": "X-Tenant", "value": "a"}],
+            }
+        ]
+    )
+    assert stored["authorization"] == {"type": "basic", "username": "ops"}
+    assert stored["headers"] == [{"name": "X-Tenant"}]
+    assert client.alerts.alertmanagers() == [stored]
+    with pytest.raises(ValidationError) as caught:
+        client.alerts.set_alertmanagers([{"url": url + "/other", "authorization": {"type": "bearer"}}])
+    assert caught.value.details["field"] == "alertmanagers[0].authorization.token"
+    [kept] = client.alerts.set_alertmanagers([{"url": url, "authorization": {"type": "basic", "username": "ops"}}])
+    assert (kept["authorization"], kept["headers"]) == (stored["authorization"], [])
+    assert client.alerts.set_alertmanagers([]) == []
+
+
 def test_webhooks_send_signed_events(client: Client, receiver: tuple[str, "Queue[Received]"]) -> None:
     url, received = receiver
     name = f"on call {uuid.uuid4()}"

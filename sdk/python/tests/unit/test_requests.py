@@ -78,6 +78,19 @@ def test_reranking_is_requested_and_described_by_the_page() -> None:
     assert content(server.requests[0]) == {"query": "pump", "limit": 10, "rerank": {"candidates": 30, "weight": 1}}
 
 
+def test_searches_are_filtered_by_documents() -> None:
+    empty = answer([], total=0, limit=10, offset=0, hasMore=False, nextCursor=None)
+    server = Server(empty, empty)
+    since = datetime(2026, 11, 21, 7, 40, 8, tzinfo=UTC)
+    client(server).search.nodes("pump", tags=["a", "b"], all_tags=["c"], timestamp={"from": since})
+    assert content(server.requests[0]) == {
+        "query": "pump", "limit": 10, "tags": ["a", "b"], "allTags": ["c"],
+        "timestamp": {"from": "2026-11-21T07:40:08+00:00"}
+    }  # fmt: skip
+    client(server).saved_queries.run_nodes("id", tags=["a"], timestamp={"to": "2027-01-01T00:00:00Z"})
+    assert content(server.requests[1]) == {"tags": ["a"], "timestamp": {"to": "2027-01-01T00:00:00Z"}}
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800", datetime(2026, 1, 1), object()])
 def test_values_without_a_form_in_json_are_refused_before_a_request(value: Any) -> None:
     server = Server()

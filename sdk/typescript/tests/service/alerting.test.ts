@@ -48,6 +48,28 @@ test('rules are checked, stored and evaluated', async () => {
   }, wait)
 }, 90_000)
 
+test('secrets of Alertmanagers are not returned', async () => {
+  const url = 'https://alerts.example.com'
+  const authorization = { type: 'basic', username: 'ops' } as const
+  const [stored] = await client.alerts.setAlertmanagers([
+    {
+      url,
+      authorization: { ...authorization, password: 'correct horse' },
+      headers: [{ name: 'X-Tenant', value: 'a' }],
+    },
+  ])
+  expect(stored).toMatchObject({ url, authorization, headers: [{ name: 'X-Tenant' }] })
+  expect(await client.alerts.alertmanagers()).toEqual([stored])
+  const other = { url: `${url}/other`, authorization: { type: 'bearer' } } as const
+  const refused = await rejection(client.alerts.setAlertmanagers([other]))
+  expect(refused).toBeInstanceOf(ValidationError)
+  expect(refused).toMatchObject({ details: { field: 'alertmanagers[0].authorization.token' } })
+  expect(await client.alerts.setAlertmanagers([{ url, authorization }])).toMatchObject([
+    { url, authorization, headers: [] },
+  ])
+  expect(await client.alerts.setAlertmanagers([])).toEqual([])
+})
+
 interface Received {
   headers: IncomingHttpHeaders
   body: string

@@ -2,8 +2,10 @@
 
 import { randomUUID } from 'node:crypto'
 
+import { tableFromArrays } from 'apache-arrow'
 import { expect, test } from 'vitest'
 
+import { edgesArrow, nodesArrow, queryArrow, seriesArrow, writeArrow } from '../../src/arrow.js'
 import {
   AuthenticationError,
   Client,
@@ -171,3 +173,53 @@ test('points are streamed, and the stream is resumed', async () => {
     if (metrics.includes('resumed')) break
   }
 })
+
+test('tables are written and read', async () => {
+  const source = (await client.sources.create({ name: `table ${randomUUID()}` })).name
+  const start = Math.floor(Date.now() / 1000) * 1000 - 20 * 3_600_000
+  const rows = 60_000
+  const table = tableFromArrays({
+    timestamp: Array.from({ length: rows }, (_, i) => new Date(start + i * 1000)),
+    x: Float64Array.from({ length: rows }, (_, i) => i),
+    mode: Array.from({ length: rows }, (_, i) => (i % 3 ? null : 'on')),
+    room: Array.from({ length: rows }, (_, i) => (i % 2 ? 'b' : 'a')),
+  })
+  const receipt = await writeArrow(client, table, { source, tags: ['room'] })
+  expect([receipt.accepted, receipt.rejected]).toEqual([rows + rows / 3, 0])
+  expect(receipt.checkpoints).toHaveLength(2)
+  await client.waitVisible(receipt.checkpoints)
+
+  const times = { from: new Date(start), to: new Date(start + 86_400_000) }
+  const read = await queryArrow(client, { source, metric: 'x', ...times })
+  expect(read.numRows).toBe(rows)
+  const sum = (values: Iterable<unknown>) =>
+    Array.from(values, Number).reduce((total, value) => total + value, 0)
+  expect(sum(read.getChild('value') ?? [])).toBe((rows * (rows - 1)) / 2)
+  expect(read.getChild('timestamp')?.get(0)).toBe(start)
+  expect(new Set(read.getChild('tag.room'))).toEqual(new Set(['a', 'b']))
+  const means = await queryArrow(client, {
+    ...{ source, metric: 'x', ...times },
+    ...{ aggregation: ['avg', 'count'], interval: '30d', groupBy: 'metric' },
+  })
+  expect(sum(means.getChild('count') ?? [])).toBe(rows)
+  const states = await queryArrow(client, { source, metric: 'mode', ...times })
+  expect(new Set(states.getChild('value.text'))).toEqual(new Set(['on']))
+
+  // Pages of one series are one table.
+  const one = { source, metric: 'x', tag: { room: 'a' }, ...times }
+  const paged = await queryArrow(client, { ...one, pointsLimit: 10_001 })
+  expect(paged.numRows).toBe(rows / 2)
+  expect([...(paged.getChild('value') ?? [])]).toEqual(Array.from({ length: rows / 2 }, (_, i) => 2 * i))
+
+  const series = await seriesArrow(client, { source })
+  expect(Array.from(series.getChild('count') ?? [], Number).sort((a, b) => a - b)).toEqual([
+    rows / 6,
+    rows / 6,
+    rows / 2,
+    rows / 2,
+  ])
+  const node = await client.nodes.create({ name: source, entityType: 'object', properties: { kW: 11 } })
+  const nodes = await nodesArrow(client, { ids: node.id })
+  expect(nodes.getChild('properties')?.get(0)).toBe('{"kW":11}')
+  expect((await edgesArrow(client, { nodeId: node.id })).numRows).toBe(0)
+}, 120_000)

@@ -29,14 +29,20 @@ test('the licence is that of the project', () => {
   expect(read(root, 'LICENSE')).toBe(read(project, 'LICENSE'))
 })
 
-test('the package has no dependencies, and the lock file names no registry', () => {
-  expect(JSON.parse(read(root, 'package.json'))).not.toHaveProperty('dependencies')
+test('the package has only an optional dependency, and the lock file names no registry', () => {
+  const found = JSON.parse(read(root, 'package.json')) as Record<string, unknown>
+  expect(found).not.toHaveProperty('dependencies')
+  expect(Object.keys(found.peerDependencies as object)).toEqual(['apache-arrow'])
+  expect(found.peerDependenciesMeta).toEqual({ 'apache-arrow': { optional: true } })
   expect(read(root, 'package-lock.json')).not.toContain('"resolved"')
 })
 
-test('the code imports only its own files', () => {
+test('the code imports only its own files, and that of livegraph/arrow the library, too', () => {
   for (const name of readdirSync(join(root, 'src'))) {
-    for (const [, from] of read(root, 'src', name).matchAll(/ from '([^']*)'/g))
+    for (const [, from] of read(root, 'src', name).matchAll(/ from '([^']*)'/g)) {
+      if (name === 'arrow.ts' && from === 'apache-arrow') continue
       expect(from).toMatch(/^\.\/\w+\.js$/)
+      expect(from, `${name} loads the library`).not.toBe('./arrow.js')
+    }
   }
 })

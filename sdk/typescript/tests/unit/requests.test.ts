@@ -129,6 +129,20 @@ test('reranking is requested, and described by the page', async () => {
   })
 })
 
+test('searches are filtered by documents', async () => {
+  const server = await replies(
+    answer([], 200, { total: 0, limit: 10, offset: 0, hasMore: false, nextCursor: null }),
+  )
+  const timestamp = { from: '2026-01-01T00:00:00Z' }
+  await clientOf(server.url).search.nodes('pump', { tags: ['a', 'b'], allTags: ['c'], timestamp })
+  expect(JSON.parse(server.requests[0]?.text ?? '')).toEqual({
+    query: 'pump',
+    tags: ['a', 'b'],
+    allTags: ['c'],
+    timestamp,
+  })
+})
+
 describe('values that JSON would change', () => {
   test.each([
     NaN,

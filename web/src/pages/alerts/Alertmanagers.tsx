@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { BellRing, Pencil, Plus, X } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { BellRing, Pencil, Plus } from 'lucide-react'
+import { useState } from 'react'
 
 import { useWorkspace } from '@/app/workspace'
 import {
@@ -8,11 +8,7 @@ import {
   Dialog,
   Empty,
   ErrorNotice,
-  Field,
   fieldError,
-  Group,
-  IconButton,
-  Input,
   Name,
   Notice,
   Panel,
@@ -23,12 +19,34 @@ import {
   type Column,
 } from '@/ui'
 
+import { AlertmanagerRows } from './AlertmanagerRows'
 import { keyOf } from './data'
-import { MAX_ALERTMANAGERS, readAlertmanagers, saveAlertmanagers, type StoredAlertmanagers } from './writes'
+import {
+  type Alertmanager,
+  draftOf,
+  EMPTY,
+  MAX_ALERTMANAGERS,
+  readAlertmanagers,
+  saveAlertmanagers,
+  type StoredAlertmanagers,
+} from './writes'
 
-const COLUMNS: readonly Column<string>[] = [
-  { id: 'url', head: 'Address', primary: true, cell: (url) => <Name text={url} max={200} /> },
+const COLUMNS: readonly Column<Alertmanager>[] = [
+  { id: 'url', head: 'Address', primary: true, cell: ({ url }) => <Name text={url} max={200} /> },
+  { id: 'authorization', head: 'Authorization', cell: authorizationOf },
+  {
+    id: 'headers',
+    head: 'Headers',
+    cell: ({ headers }) =>
+      headers.length > 0 ? <Name text={headers.map(({ name }) => name).join(', ')} max={200} /> : 'None',
+  },
 ]
+
+function authorizationOf({ authorization }: Alertmanager) {
+  if (!authorization) return 'None'
+  if (authorization.type === 'bearer') return 'Bearer token'
+  return <Name text={`User ${authorization.username ?? ''}`} max={100} />
+}
 
 /** The Alertmanagers of a workspace. */
 export function Alertmanagers() {
@@ -42,16 +60,16 @@ export function Alertmanagers() {
     return <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
   }
   const stored = list.data
-  const urls = stored?.urls
+  const rows = stored?.alertmanagers
   return (
     <div className="stack">
       <Panel
         flush
-        title={urls ? urls.length > 0 && plural(urls.length, 'Alertmanager') : 'Alertmanagers'}
+        title={rows ? rows.length > 0 && plural(rows.length, 'Alertmanager') : 'Alertmanagers'}
         note={`at most ${MAX_ALERTMANAGERS}`}
         actions={
           stored &&
-          stored.urls.length > 0 && (
+          stored.alertmanagers.length > 0 && (
             <Button icon={<Pencil size={14} />} onClick={() => setEditing(stored)}>
               Edit
             </Button>
@@ -61,8 +79,8 @@ export function Alertmanagers() {
         <Table
           label="Alertmanagers"
           columns={COLUMNS}
-          rows={urls}
-          rowKey={(url) => url}
+          rows={rows}
+          rowKey={({ url }) => url}
           loading={list.isPending}
           empty={
             <Empty
@@ -97,15 +115,17 @@ interface FormProps {
 function AlertmanagersForm({ workspace, stored, onClose }: FormProps) {
   const queries = useQueryClient()
   const toast = useToast()
-  const [rows, setRows] = useState<readonly string[]>(stored.urls.length > 0 ? stored.urls : [''])
+  const [rows, setRows] = useState(() =>
+    stored.alertmanagers.length > 0 ? stored.alertmanagers.map(draftOf) : [EMPTY],
+  )
   const [base, setBase] = useState(stored)
-  // The indexes of the rows that are sent: empty ones are not.
-  const filled = rows.flatMap((row, i) => (row.trim() ? [i] : []))
+  // Rows without an address are not sent.
+  const filled = rows.filter(({ url }) => url.trim())
   const save = useMutation({
     mutationFn: () =>
       saveAlertmanagers(
         workspace,
-        filled.map((i) => rows[i]?.trim() ?? ''),
+        filled.map((row) => ({ ...row, url: row.url.trim() })),
         base,
       ),
     onSuccess: async (outcome) => {
@@ -116,12 +136,17 @@ function AlertmanagersForm({ workspace, stored, onClose }: FormProps) {
     },
   })
   const theirs = save.data?.saved === false ? save.data.theirs : null
-  const change = (next: readonly string[]) => {
+  const change = (next: typeof rows) => {
     if (save.isError) save.reset()
     setRows(next)
   }
-  const rowError = (i: number) => fieldError(save.error, `urls[${filled.indexOf(i)}]`)
-  const isShown = rows.some((_, i) => rowError(i))
+  const errorOf = (row: (typeof rows)[number], field: string) =>
+    fieldError(save.error, `alertmanagers[${filled.indexOf(row)}].${field}`)
+  const isShown = filled.some((row) =>
+    ['url', 'authorization.username', 'authorization.password', 'authorization.token']
+      .concat(row.headers.flatMap((_, i) => [`headers[${i}].name`, `headers[${i}].value`]))
+      .some((field) => errorOf(row, field)),
+  )
   return (
     <Dialog
       open
@@ -144,10 +169,10 @@ function AlertmanagersForm({ workspace, stored, onClose }: FormProps) {
           <Notice tone="warn" title="Somebody else changed the list">
             <p>
               Your changes are not saved yet.{' '}
-              {theirs.urls.length > 0 ? 'The list is now:' : 'The list is now empty.'}
+              {theirs.alertmanagers.length > 0 ? 'The list is now:' : 'The list is now empty.'}
             </p>
             <ul className="alerts-theirs">
-              {theirs.urls.map((url) => (
+              {theirs.alertmanagers.map(({ url }) => (
                 <li key={url}>{visible(url, 200)}</li>
               ))}
             </ul>
@@ -166,74 +191,19 @@ function AlertmanagersForm({ workspace, stored, onClose }: FormProps) {
                 size="s"
                 onClick={() => {
                   setBase(theirs)
-                  setRows(theirs.urls)
+                  setRows(theirs.alertmanagers.map(draftOf))
                   save.reset()
                 }}
               >
                 Load the stored version
               </Button>
             </div>
-            <p className="muted">Your addresses stay below until you load the stored version.</p>
+            <p className="muted">Your changes stay below until you load the stored version.</p>
           </Notice>
         )}
-        <AddressRows rows={rows} onChange={change} errorOf={rowError} />
+        <AlertmanagerRows rows={rows} stored={base.alertmanagers} onChange={change} errorOf={errorOf} />
         {save.error && !isShown && <ErrorNotice error={save.error} compact />}
       </div>
     </Dialog>
-  )
-}
-
-interface AddressRowsProps {
-  rows: readonly string[]
-  onChange: (rows: readonly string[]) => void
-  errorOf: (i: number) => string | undefined
-}
-
-function AddressRows({ rows, onChange, errorOf }: AddressRowsProps) {
-  const box = useRef<HTMLDivElement>(null)
-  const shown = useRef(rows.length)
-  // A new row gets the focus.
-  useEffect(() => {
-    if (rows.length > shown.current) [...(box.current?.querySelectorAll('input') ?? [])].at(-1)?.focus()
-    shown.current = rows.length
-  }, [rows.length])
-  return (
-    <Group
-      label="Addresses"
-      hint="Without /api/v2/alerts. Private addresses are refused unless the operator allows them."
-    >
-      <div className="alerts-rows" ref={box}>
-        {rows.map((row, i) => (
-          <div className="alerts-rows-line" key={i}>
-            <Field label={`Address ${i + 1}`} hideLabel error={errorOf(i)}>
-              <Input
-                type="url"
-                placeholder="https://alerts.example.com"
-                spellCheck={false}
-                maxLength={2000}
-                value={row}
-                onChange={(e) => onChange(rows.map((old, at) => (at === i ? e.target.value : old)))}
-              />
-            </Field>
-            <IconButton
-              label={`Remove address ${i + 1}`}
-              onClick={() => onChange(rows.filter((_, at) => at !== i))}
-            >
-              <X size={14} />
-            </IconButton>
-          </div>
-        ))}
-      </div>
-      <div className="row">
-        <Button
-          size="s"
-          icon={<Plus size={14} />}
-          disabled={rows.length >= MAX_ALERTMANAGERS}
-          onClick={() => onChange([...rows, ''])}
-        >
-          Add an address
-        </Button>
-      </div>
-    </Group>
   )
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
-import { readAlertmanagers, readFile, saveAlertmanagers, saveFile } from './writes'
+import { draftOf, EMPTY, readAlertmanagers, readFile, saveAlertmanagers, saveFile } from './writes'
 
 let sent: string[] = []
 let bodies: unknown[] = []
@@ -98,29 +98,62 @@ describe('a file', () => {
 describe('the list of Alertmanagers', () => {
   const GET = 'GET /alertmanagers'
   const PUT = 'PUT /alertmanagers'
+  const A = { url: 'https://a', authorization: null, headers: [], updatedAt: '2026-01-01T00:00:00Z' }
+  const B = {
+    url: 'https://b',
+    authorization: { type: 'basic', username: 'ops' },
+    headers: [{ name: 'X-Tenant' }],
+    updatedAt: '2026-01-01T00:00:00Z',
+  } as const
 
   it('is read', async () => {
-    answers = { [GET]: { urls: ['https://a'] } }
-    expect(await readAlertmanagers('w')).toEqual({ urls: ['https://a'], etag: 'W/"stored"' })
+    answers = { [GET]: { urls: ['https://a'], alertmanagers: [A] } }
+    expect(await readAlertmanagers('w')).toEqual({ alertmanagers: [A], etag: 'W/"stored"' })
   })
 
   it('is replaced if it is that of the edited one', async () => {
-    expect(await saveAlertmanagers('w', ['https://b'], base)).toEqual({ saved: true })
-    expect(bodies[0]).toBe('{"urls":["https://b"]}')
+    const drafts = [
+      draftOf(B),
+      { ...EMPTY, url: 'https://c', type: 'bearer', secret: 't' } as const,
+      { ...draftOf(B), url: 'https://d', secret: 'p', headers: [{ name: 'X-Key', value: 'v' }] },
+    ]
+    expect(await saveAlertmanagers('w', drafts, base)).toEqual({ saved: true })
+    expect(JSON.parse(bodies[0] as string)).toEqual({
+      alertmanagers: [
+        {
+          url: 'https://b',
+          authorization: { type: 'basic', username: 'ops' },
+          headers: [{ name: 'X-Tenant' }],
+        },
+        { url: 'https://c', authorization: { type: 'bearer', token: 't' }, headers: [] },
+        {
+          url: 'https://d',
+          authorization: { type: 'basic', username: 'ops', password: 'p' },
+          headers: [{ name: 'X-Key', value: 'v' }],
+        },
+      ],
+    })
     expect(tags).toEqual(['W/"base"'])
   })
 
   it('is not replaced if it was changed meanwhile', async () => {
-    answers = { [PUT]: CONFLICT, [GET]: { urls: ['https://a', 'https://c'] } }
-    expect(await saveAlertmanagers('w', ['https://b'], base)).toEqual({
+    answers = { [PUT]: CONFLICT, [GET]: { alertmanagers: [A] } }
+    expect(await saveAlertmanagers('w', [draftOf(B)], base)).toEqual({
       saved: false,
-      theirs: { urls: ['https://a', 'https://c'], etag: 'W/"stored"' },
+      theirs: { alertmanagers: [A], etag: 'W/"stored"' },
     })
     expect(sent).toEqual([PUT, GET])
   })
 
   it('is saved if a request whose response was lost has written it', async () => {
-    answers = { [PUT]: CONFLICT, [GET]: { urls: ['https://b'] } }
-    expect(await saveAlertmanagers('w', ['https://b'], base)).toEqual({ saved: true })
+    answers = { [PUT]: CONFLICT, [GET]: { alertmanagers: [A, B] } }
+    expect(await saveAlertmanagers('w', [draftOf(B), draftOf(A)], base)).toEqual({ saved: true })
+  })
+
+  it('is not known to be saved if a secret was sent', async () => {
+    answers = { [PUT]: CONFLICT, [GET]: { alertmanagers: [B] } }
+    expect(await saveAlertmanagers('w', [{ ...draftOf(B), secret: 'p' }], base)).toMatchObject({
+      saved: false,
+    })
   })
 })

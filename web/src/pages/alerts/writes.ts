@@ -84,28 +84,84 @@ export async function saveFile(
 
 const ALERTMANAGERS = '/alertmanagers'
 
-/** The addresses of the Alertmanagers, and the entity tag of this list. */
+/** An Alertmanager without its secrets, which are stored if it has an authorization or headers. */
+export interface Alertmanager {
+  url: string
+  authorization: { type: 'basic' | 'bearer'; username: string | null } | null
+  headers: readonly { name: string }[]
+  updatedAt: string
+}
+
+/** The Alertmanagers, and the entity tag of this list. */
 export interface StoredAlertmanagers {
-  urls: readonly string[]
+  alertmanagers: readonly Alertmanager[]
   etag: string
 }
 
-/** Returns the addresses of the Alertmanagers. */
+/** An Alertmanager as it is edited. A secret that is empty stays as it is stored for the same URL. */
+export interface Draft {
+  url: string
+  type: '' | 'basic' | 'bearer'
+  username: string
+  secret: string
+  headers: readonly { name: string; value: string }[]
+}
+
+/** An Alertmanager without anything. */
+export const EMPTY: Draft = { url: '', type: '', username: '', secret: '', headers: [] }
+
+/** Returns what is edited of a stored Alertmanager. */
+export const draftOf = ({ url, authorization, headers }: Alertmanager): Draft => ({
+  url,
+  type: authorization?.type ?? '',
+  username: authorization?.username ?? '',
+  secret: '',
+  headers: headers.map(({ name }) => ({ name, value: '' })),
+})
+
+/** Returns the body of a request. */
+function bodyOf({ url, type, username, secret, headers }: Draft) {
+  const given = secret || undefined
+  return {
+    url,
+    authorization:
+      type === 'basic'
+        ? { type, username, password: given }
+        : type === 'bearer'
+          ? { type, token: given }
+          : undefined,
+    headers: headers.map(({ name, value }) => ({ name, value: value || undefined })),
+  }
+}
+
+/** Returns the Alertmanagers. */
 export async function readAlertmanagers(
   workspace: string,
   signal?: AbortSignal,
 ): Promise<StoredAlertmanagers> {
-  const { data, etag } = await api.getTagged<{ urls: string[] }>(ALERTMANAGERS, { workspace, signal })
-  return { urls: data.urls, etag }
+  const { data, etag } = await api.getTagged<{ alertmanagers: Alertmanager[] }>(ALERTMANAGERS, {
+    workspace,
+    signal,
+  })
+  return { alertmanagers: data.alertmanagers, etag }
 }
 
-/** Replaces the addresses if they are still those of `base`, or are those to save already. */
+/**
+ * Replaces the Alertmanagers if they are still those of `base`, or are those to save already. The latter is not known
+ * of secrets.
+ */
 export async function saveAlertmanagers(
   workspace: string,
-  urls: readonly string[],
+  drafts: readonly Draft[],
   base: Pick<StoredAlertmanagers, 'etag'>,
 ): Promise<Outcome<StoredAlertmanagers>> {
-  if (await replace(ALERTMANAGERS, base, { workspace, body: { urls } })) return { saved: true }
+  const body = { alertmanagers: drafts.map(bodyOf) }
+  if (await replace(ALERTMANAGERS, base, { workspace, body })) return { saved: true }
   const theirs = await readAlertmanagers(workspace)
-  return theirs.urls.join('\n') === urls.join('\n') ? { saved: true } : { saved: false, theirs }
+  return keyOf(theirs.alertmanagers.map(draftOf)) === keyOf(drafts)
+    ? { saved: true }
+    : { saved: false, theirs }
 }
+
+const keyOf = (drafts: readonly Draft[]) =>
+  JSON.stringify(drafts.map((draft) => JSON.stringify(bodyOf(draft))).sort())

@@ -7,8 +7,11 @@ from .._request import JSON, Id, Request, encode, fields, part, query
 from .._response import Page
 from ..types import (
     Alert,
+    Alertmanager,
+    Alertmanagers,
     EntityType,
     ListedRuleFile,
+    NewAlertmanager,
     PutRuleFileAnswerData,
     RuleFileAnswerData,
     Webhook,
@@ -21,6 +24,7 @@ from .transport import AsyncTransport
 
 RULES = "/api/rules"
 ALERTS = "/api/alerts"
+ALERTMANAGERS = "/api/alertmanagers"
 WEBHOOKS = "/api/webhooks"
 
 
@@ -76,7 +80,7 @@ class AsyncRules:
 
 
 class AsyncAlerts:
-    """The active alerts of the rules."""
+    """The active alerts of the rules, and the Alertmanagers to which they are sent."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
@@ -91,6 +95,30 @@ class AsyncAlerts:
     def iterate(self, *, state: Literal["firing", "pending"] | None = None) -> AsyncIterator[Alert]:
         """Iterates over all active alerts, page by page."""
         return self._transport.pages(Request[Alert]("GET", ALERTS, query=query(state=state, limit=100)))
+
+    async def alertmanagers(self) -> Sequence[Alertmanager]:
+        """Returns the Alertmanagers of the workspace by URL, without their secrets.
+
+        It requires the scope ``admin``.
+        """
+        return (await self._transport.data(Request[Alertmanagers]("GET", ALERTMANAGERS)))["alertmanagers"]
+
+    async def set_alertmanagers(self, alertmanagers: Sequence[NewAlertmanager]) -> Sequence[Alertmanager]:
+        """Replaces the Alertmanagers of the workspace and returns them, without their secrets.
+
+        It requires the scope ``admin``.
+
+        Args:
+            alertmanagers: At most 10. A ``password``, a ``token`` or the ``value`` of a header that is absent stays
+                as it is stored for the same URL.
+
+        Raises:
+            ValidationError: An address or a header is not allowed, or no secret is given or stored.
+        """
+        body = encode({"alertmanagers": [*alertmanagers]})
+        return (await self._transport.data(Request[Alertmanagers]("PUT", ALERTMANAGERS, body=body, headers=JSON)))[
+            "alertmanagers"
+        ]
 
 
 class AsyncWebhooks:

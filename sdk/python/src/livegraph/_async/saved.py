@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 from .._request import JSON, Id, Request, encode, fields, idempotency, part, selection
 from .._response import Page
-from ..filters import SavedQueryFilter
+from ..filters import DocumentOptions, SavedQueryFilter
 from ..types import Answer, HybridHit, SavedQuery, SavedQueryKind, SearchHit
 from .transport import AsyncTransport
 
@@ -94,22 +94,36 @@ class AsyncSavedQueries:
         await self._transport.data(Request[None]("DELETE", f"{QUERIES}/{part(id)}"))
 
     async def run_nodes(
-        self, id: Id, *, query: str | None = None, limit: int | None = None, offset: int | None = None
+        self,
+        id: Id,
+        *,
+        query: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        **documents: Unpack[DocumentOptions],
     ) -> Page[SearchHit]:
         """Runs a query of kind ``search``. The arguments replace what was saved."""
-        body = encode(fields(query=query, limit=limit, offset=offset))
+        body = encode(fields(query=query, limit=limit, offset=offset, **documents))
         return await self._transport.page(Request[SearchHit]("POST", run_path(id), body=body, headers=JSON))
 
     async def run_hybrid(
-        self, id: Id, *, query: str | None = None, limit: int | None = None, offset: int | None = None
+        self,
+        id: Id,
+        *,
+        query: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        **documents: Unpack[DocumentOptions],
     ) -> Page[HybridHit]:
         """Runs a query of kind ``hybrid-search``. The arguments replace what was saved."""
-        body = encode(fields(query=query, limit=limit, offset=offset))
+        body = encode(fields(query=query, limit=limit, offset=offset, **documents))
         return await self._transport.page(Request[HybridHit]("POST", run_path(id), body=body, headers=JSON))
 
-    async def run_answer(self, id: Id, *, query: str | None = None, limit: int | None = None) -> Answer:
+    async def run_answer(
+        self, id: Id, *, query: str | None = None, limit: int | None = None, **documents: Unpack[DocumentOptions]
+    ) -> Answer:
         """Runs a query of kind ``answer``. The arguments replace what was saved."""
-        body = encode(fields(query=query, limit=limit))
+        body = encode(fields(query=query, limit=limit, **documents))
         return await self._transport.data(Request[Answer]("POST", run_path(id), body=body, headers=JSON))
 
 

@@ -10,8 +10,11 @@ from .._request import JSON, Id, Request, encode, fields, part, query
 from .._response import Page
 from ..types import (
     Alert,
+    Alertmanager,
+    Alertmanagers,
     EntityType,
     ListedRuleFile,
+    NewAlertmanager,
     PutRuleFileAnswerData,
     RuleFileAnswerData,
     Webhook,
@@ -24,6 +27,7 @@ from .transport import Transport
 
 RULES = "/api/rules"
 ALERTS = "/api/alerts"
+ALERTMANAGERS = "/api/alertmanagers"
 WEBHOOKS = "/api/webhooks"
 
 
@@ -79,7 +83,7 @@ class Rules:
 
 
 class Alerts:
-    """The active alerts of the rules."""
+    """The active alerts of the rules, and the Alertmanagers to which they are sent."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -94,6 +98,30 @@ class Alerts:
     def iterate(self, *, state: Literal["firing", "pending"] | None = None) -> Iterator[Alert]:
         """Iterates over all active alerts, page by page."""
         return self._transport.pages(Request[Alert]("GET", ALERTS, query=query(state=state, limit=100)))
+
+    def alertmanagers(self) -> Sequence[Alertmanager]:
+        """Returns the Alertmanagers of the workspace by URL, without their secrets.
+
+        It requires the scope ``admin``.
+        """
+        return (self._transport.data(Request[Alertmanagers]("GET", ALERTMANAGERS)))["alertmanagers"]
+
+    def set_alertmanagers(self, alertmanagers: Sequence[NewAlertmanager]) -> Sequence[Alertmanager]:
+        """Replaces the Alertmanagers of the workspace and returns them, without their secrets.
+
+        It requires the scope ``admin``.
+
+        Args:
+            alertmanagers: At most 10. A ``password``, a ``token`` or the ``value`` of a header that is absent stays
+                as it is stored for the same URL.
+
+        Raises:
+            ValidationError: An address or a header is not allowed, or no secret is given or stored.
+        """
+        body = encode({"alertmanagers": [*alertmanagers]})
+        return (self._transport.data(Request[Alertmanagers]("PUT", ALERTMANAGERS, body=body, headers=JSON)))[
+            "alertmanagers"
+        ]
 
 
 class Webhooks:
