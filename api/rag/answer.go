@@ -71,7 +71,7 @@ func (a *api) respondToQuestion(
 	}
 	var c request.Check
 	q := question{api: a, includeLive: body.IncludeLiveData}
-	q.query = body.read(&c, request.PrincipalOf(r.Context()).Workspace, a.Engine.CanGenerate())
+	q.query = body.read(&c, request.PrincipalOf(r.Context()).Workspace, a.models())
 	if err := c.Err(); err != nil {
 		return result, err
 	}

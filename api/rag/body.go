@@ -25,8 +25,8 @@ const (
 
 	defaultSentences = 3 // of an answer
 	maxSentences     = 10
-	// maxGenerateQuery is the maximum length of a question to a chat model in characters.
-	maxGenerateQuery = 1000
+	// maxModelQuery is the maximum length of a query for a chat model or a reranker in characters.
+	maxModelQuery = 1000
 )
 
 // queryBody has the fields that all searches have.
@@ -37,6 +37,7 @@ type queryBody struct {
 	EntityTypes []string                  `json:"entityTypes"`
 	MinScore    *float64                  `json:"minScore"`
 	Properties  map[string]jsontext.Value `json:"properties"`
+	Rerank      *rerankBody               `json:"rerank"`
 }
 
 // searchBody is the body of a search.
@@ -96,7 +97,7 @@ type pageRange struct {
 }
 
 // read validates the fields and returns their query.
-func (b *queryBody) read(c *request.Check, workspace uuid.UUID) retrieval.Query {
+func (b *queryBody) read(c *request.Check, workspace uuid.UUID, m models) retrieval.Query {
 	q := retrieval.Query{Workspace: workspace, Filter: retrieval.Filter{
 		EntityTypes: graphfilter.EntityTypes(c, "entityTypes", b.EntityTypes),
 		Properties:  graphfilter.Properties(c, "properties", b.Properties),
@@ -118,12 +119,13 @@ func (b *queryBody) read(c *request.Check, workspace uuid.UUID) retrieval.Query 
 		}
 		q.Limit = int(min(*b.Limit, request.MaxLimit))
 	}
+	q.Rerank = b.Rerank.read(c, q.Text, m)
 	return q
 }
 
 // read validates the body and returns its query.
-func (b *searchBody) read(c *request.Check, workspace uuid.UUID) (retrieval.Query, pageRange) {
-	q := b.queryBody.read(c, workspace)
+func (b *searchBody) read(c *request.Check, workspace uuid.UUID, m models) (retrieval.Query, pageRange) {
+	q := b.queryBody.read(c, workspace, m)
 	if b.GroupBy != nil {
 		c.OneOf("groupBy", *b.GroupBy, groupByDocument)
 		q.ByDocument = true
@@ -150,17 +152,17 @@ func checkQuery(c *request.Check, query string) {
 }
 
 // read validates the body and returns its query.
-func (b *hybridBody) read(c *request.Check, workspace uuid.UUID) (retrieval.HybridQuery, pageRange) {
-	query, p := b.searchBody.read(c, workspace)
+func (b *hybridBody) read(c *request.Check, workspace uuid.UUID, m models) (retrieval.HybridQuery, pageRange) {
+	query, p := b.searchBody.read(c, workspace, m)
 	q := b.graphBody.read(c, query)
 	q.Explain = b.Explain
 	return q, p
 }
 
-// read validates the body and returns its query. canGenerate reports whether a chat model is configured.
-func (b *answerBody) read(c *request.Check, workspace uuid.UUID, canGenerate bool) retrieval.AnswerQuery {
+// read validates the body and returns its query.
+func (b *answerBody) read(c *request.Check, workspace uuid.UUID, m models) retrieval.AnswerQuery {
 	q := retrieval.AnswerQuery{
-		HybridQuery: b.graphBody.read(c, b.queryBody.read(c, workspace)), MaxSentences: defaultSentences,
+		HybridQuery: b.graphBody.read(c, b.queryBody.read(c, workspace, m)), MaxSentences: defaultSentences,
 	}
 	if b.MaxSentences != nil {
 		request.Between(c, "maxSentences", *b.MaxSentences, 1, maxSentences)
@@ -173,11 +175,11 @@ func (b *answerBody) read(c *request.Check, workspace uuid.UUID, canGenerate boo
 	if q.Evidence = *b.Mode == modeGenerate; !q.Evidence {
 		return q
 	}
-	if !canGenerate {
+	if !m.chat {
 		c.Fail("mode", "generate requires a chat model, and the operator has configured none", modeExtract)
 	}
-	if utf8.RuneCountInString(q.Text) > maxGenerateQuery {
-		c.Fail("query", fmt.Sprintf("must have at most %d characters with mode generate", maxGenerateQuery))
+	if utf8.RuneCountInString(q.Text) > maxModelQuery {
+		c.Fail("query", fmt.Sprintf("must have at most %d characters with mode generate", maxModelQuery))
 	}
 	return q
 }

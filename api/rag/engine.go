@@ -26,16 +26,24 @@ type Stores struct {
 	// Chat writes the texts of answers; nil: no chat model is configured.
 	Chat      retrieval.ChatModel
 	MaxPrompt int // bytes of a prompt for it
+	// Reranker orders results again; nil: none is configured.
+	Reranker                 retrieval.Reranker
+	MaxRerank, MaxRerankText int // see retrieval.Deps
 }
 
 // NewEngine creates an engine that searches the stores.
 func NewEngine(stores Stores, logger *slog.Logger, metrics *Metrics) *retrieval.Engine {
 	texts := stores.Texts
-	return retrieval.New(retrieval.Deps{
+	deps := retrieval.Deps{
 		Text: textLane{texts, metrics}, Vectors: vectorLane{texts, stores.Milvus}, Graph: stores.Graph,
 		Embedder: wordsOnly{stores.Embedder},
 		Chunks:   chunksOf, Logger: logger, Observe: metrics.ObserveLane, Chat: stores.Chat, MaxPrompt: stores.MaxPrompt,
-	})
+		MaxRerank: stores.MaxRerank, MaxRerankText: stores.MaxRerankText,
+	}
+	if stores.Reranker != nil {
+		deps.Reranker = measuredReranker{stores.Reranker, metrics}
+	}
+	return retrieval.New(deps)
 }
 
 // wordsOnly embeds only queries that have words. A model returns a vector even for a

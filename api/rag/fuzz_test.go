@@ -27,16 +27,18 @@ func FuzzSearchBody(f *testing.F) {
 		`{"query":"a","tags":["a","b","a"],"allTags":["c"],"timestamp":{"from":"2026-11-21T07:40:08.1Z"}}`,
 		`{"query":"a","timestamp":{"from":"2026-11-21T07:40:08+01:00","to":"9999-12-31T23:59:59Z"}}`,
 		`{"query":"a","tags":[],"timestamp":{}}`,
+		`{"query":"a","rerank":{"candidates":50,"weight":1}}`, `{"query":"a","rerank":{"candidates":0,"weight":2}}`,
 		`{"query":"a","facets":["tags","tags"]}`, `{"query":"a","facets":[],"facetLimit":0}`,
 		`{"query":"a","maxSentences":10,"limit":1000,"includeLiveData":true}`, `{"query":"a","maxSentences":0}`,
 	} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
+		configured := models{chat: len(raw)%2 == 0, rerank: 50 * (len(raw) % 3 / 2)}
 		var plain searchBody
 		if check(t, raw, &plain) {
 			var c request.Check
-			q, p := plain.read(&c, uuid.Nil)
+			q, p := plain.read(&c, uuid.Nil, configured)
 			if refused(t, c.Err()) {
 				return
 			}
@@ -46,12 +48,14 @@ func FuzzSearchBody(f *testing.F) {
 			d := q.Filter.Document
 			require.True(t, len(d.AnyTags) <= maxFilterTags && len(d.AllTags) <= maxFilterTags)
 			require.True(t, d.From == nil || d.To == nil || d.From.Before(*d.To))
+			require.True(t, q.Rerank.Candidates >= 0 && q.Rerank.Candidates <= configured.rerank)
+			require.True(t, q.Rerank.Weight >= 0 && q.Rerank.Weight <= 1)
 			require.True(t, len(q.Facets.Names) <= 3 && q.Facets.Limit >= 1 && q.Facets.Limit <= maxFacetLimit)
 		}
 		var hybrid hybridBody
 		if check(t, raw, &hybrid) {
 			var c request.Check
-			q, _ := hybrid.read(&c, uuid.Nil)
+			q, _ := hybrid.read(&c, uuid.Nil, configured)
 			if refused(t, c.Err()) {
 				return
 			}
@@ -62,7 +66,7 @@ func FuzzSearchBody(f *testing.F) {
 		var question answerBody
 		if check(t, raw, &question) {
 			var c request.Check
-			q := question.read(&c, uuid.Nil, len(raw)%2 == 0)
+			q := question.read(&c, uuid.Nil, configured)
 			if refused(t, c.Err()) {
 				return
 			}

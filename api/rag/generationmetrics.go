@@ -1,34 +1,19 @@
 package rag
 
 import (
-	"context"
-	"errors"
-	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/livegraph/livegraph/api/eventstream"
-	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/retrieval"
-	"github.com/livegraph/livegraph/internal/retrieval/chat"
-	"github.com/livegraph/livegraph/internal/retrieval/openai"
 )
 
-// Outcomes of requests to the chat model.
+// Outcomes of requests to the chat model that did not fail.
 const (
-	generationDone        = "generated"
-	generationNoAnswer    = "no_answer"    // the model found no answer in the passages
-	generationNoPassages  = "no_passages"  // there was nothing to read, and the model was not called
-	generationBusy        = "busy"         // as many texts as allowed were being written
-	generationRateLimited = "rate_limited" // the server answered 429
-	generationUnavailable = "unavailable"
-	generationTimeout     = "timeout"
-	generationInvalid     = "invalid" // the answer could not be used
-	generationRefused     = "refused" // the server or the model refused the text
-	generationCancelled   = "cancelled"
-	generationFailed      = "failed"
+	generationDone       = "generated"
+	generationNoAnswer   = "no_answer"   // the model found no answer in the passages
+	generationNoPassages = "no_passages" // there was nothing to read, and the model was not called
 )
 
 // generationMetrics are the metrics of texts by the chat model.
@@ -67,10 +52,7 @@ func newGenerationMetrics(factory promauto.Factory) *generationMetrics {
 			Help: "Total number of citations that were removed from generated answers because they named no passage.",
 		}),
 	}
-	for _, outcome := range []string{
-		generationDone, generationNoAnswer, generationNoPassages, generationBusy, generationRateLimited,
-		generationUnavailable, generationTimeout, generationInvalid, generationRefused, generationCancelled, generationFailed,
-	} {
+	for _, outcome := range append(failureOutcomes(), generationDone, generationNoAnswer, generationNoPassages) {
 		m.requests.WithLabelValues(outcome)
 	}
 	for _, support := range []string{"supported", "unsupported"} {
@@ -121,30 +103,11 @@ func (m *generationMetrics) count(g *retrieval.Generated) {
 }
 
 func generationOutcome(g *retrieval.Generated, err error) string {
-	var status *openai.StatusError
 	switch {
-	case err == nil && g.Text != "":
+	case err != nil:
+		return failureOutcome(err)
+	case g.Text != "":
 		return generationDone
-	case err == nil:
-		return generationNoAnswer
-	case errors.Is(err, context.Canceled), errors.Is(err, eventstream.ErrDraining):
-		return generationCancelled
-	case errors.Is(err, chat.ErrBusy):
-		return generationBusy
-	case errors.As(err, &status) && status.Status == http.StatusTooManyRequests:
-		return generationRateLimited
 	}
-	switch fault.KindOf(err) {
-	case fault.Unavailable:
-		return generationUnavailable
-	case fault.Timeout:
-		return generationTimeout
-	case fault.BadGateway:
-		return generationInvalid
-	case fault.Invalid:
-		return generationRefused
-	case fault.Unauthenticated, fault.Forbidden: // the key no longer permits the stream
-		return generationCancelled
-	}
-	return generationFailed
+	return generationNoAnswer
 }

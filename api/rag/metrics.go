@@ -26,6 +26,7 @@ type Metrics struct {
 	lanes        *prometheus.HistogramVec
 	laneFailures *prometheus.CounterVec
 	textCut      *prometheus.CounterVec
+	reranks      *prometheus.CounterVec
 	generations  *generationMetrics
 }
 
@@ -33,11 +34,11 @@ type Metrics struct {
 func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	factory := promauto.With(registerer)
 	m := &Metrics{
-		generations: newGenerationMetrics(factory),
+		generations: newGenerationMetrics(factory), reranks: newRerankMetric(factory),
 		lanes: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "livegraph_search_lane_duration_seconds",
 			Help: "Duration of a lane's part of a search in seconds, by lane: text, vector (including the embedder), graph " +
-				"(traversal), sentences (the embedder, for an answer).",
+				"(traversal), sentences (the embedder, for an answer), rerank (the reranker).",
 			Buckets: searchBuckets(),
 		}, []string{"lane"}),
 		laneFailures: factory.NewCounterVec(prometheus.CounterOpts{
@@ -56,7 +57,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		degraded: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_search_degraded_total",
 			Help: "Total number of searches answered without a part of the result, by the missing part: text, vector, graph " +
-				"(lanes), liveData, generation (the text by the chat model).",
+				"(lanes), rerank (the order by the reranker), liveData, generation (the text by the chat model).",
 		}, []string{"missing"}),
 		textCut: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_search_text_cut_total",
@@ -79,7 +80,8 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		m.laneFailures.WithLabelValues(lane)
 	}
 	for _, missing := range []string{
-		retrieval.LaneText, retrieval.LaneVector, retrieval.LaneGraph, degradedLiveData, degradedGeneration,
+		retrieval.LaneText, retrieval.LaneVector, retrieval.LaneGraph, retrieval.DegradedRerank, degradedLiveData,
+		degradedGeneration,
 	} {
 		m.degraded.WithLabelValues(missing)
 	}

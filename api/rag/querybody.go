@@ -50,21 +50,21 @@ func bodyOf(kind string) requestBody {
 	return &searchBody{}
 }
 
-func (b *searchBody) check(*api) error {
+func (b *searchBody) check(a *api) error {
 	var c request.Check
-	b.read(&c, uuid.Nil)
+	b.read(&c, uuid.Nil, a.models())
 	return c.Err()
 }
 
-func (b *hybridBody) check(*api) error {
+func (b *hybridBody) check(a *api) error {
 	var c request.Check
-	b.read(&c, uuid.Nil)
+	b.read(&c, uuid.Nil, a.models())
 	return c.Err()
 }
 
 func (b *answerBody) check(a *api) error {
 	var c request.Check
-	b.read(&c, uuid.Nil, a.Engine.CanGenerate())
+	b.read(&c, uuid.Nil, a.models())
 	return c.Err()
 }
 

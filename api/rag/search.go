@@ -22,6 +22,7 @@ type engine interface {
 	Hybrid(ctx context.Context, q retrieval.HybridQuery) (retrieval.Result, error)
 	Answer(ctx context.Context, q retrieval.AnswerQuery) (retrieval.Answer, error)
 	CanGenerate() bool
+	MaxRerank() int
 	Generate(
 		ctx context.Context, q retrieval.GenerateQuery, receive func(part string) error,
 	) (retrieval.Generated, error)
@@ -29,9 +30,11 @@ type engine interface {
 
 // hit is a found node in the responses of both searches.
 type hit struct {
-	Node    graphjson.Node `json:"node"`
-	Score   float64        `json:"score"`
-	Snippet string         `json:"snippet"`
+	Node  graphjson.Node `json:"node"`
+	Score float64        `json:"score"`
+	// RerankScore is the score by the reranker; nil: the hit was not reranked.
+	RerankScore *float64 `json:"rerankScore,omitzero"`
+	Snippet     string   `json:"snippet"`
 	// MatchedChunk is the part of the description that matches the query; nil if the
 	// vector lane did not find the node.
 	MatchedChunk *matchedChunk `json:"matchedChunk"`
@@ -139,7 +142,7 @@ func (a *api) respondToSearch(
 	w http.ResponseWriter, r *http.Request, body *searchBody,
 ) (result retrieval.Result, err error) {
 	var c request.Check
-	q, page := body.read(&c, request.PrincipalOf(r.Context()).Workspace)
+	q, page := body.read(&c, request.PrincipalOf(r.Context()).Workspace, a.models())
 	if err := c.Err(); err != nil {
 		return result, err
 	}
@@ -175,7 +178,7 @@ func (a *api) respondToHybrid(
 		return result, err
 	}
 	var c request.Check
-	q, page := body.read(&c, request.PrincipalOf(r.Context()).Workspace)
+	q, page := body.read(&c, request.PrincipalOf(r.Context()).Workspace, a.models())
 	if err := c.Err(); err != nil {
 		return result, err
 	}
@@ -215,7 +218,8 @@ func (a *api) respondToHybrid(
 
 func hitOf(found *retrieval.Hit, content bool) hit {
 	h := hit{
-		Node: graphjson.OfNode(&found.Node), Score: found.Score, Snippet: found.Snippet, Document: documentOf(&found.Node),
+		Node: graphjson.OfNode(&found.Node), Score: found.Score, RerankScore: found.RerankScore, Snippet: found.Snippet,
+		Document: documentOf(&found.Node),
 	}
 	if found.Chunk != nil {
 		h.MatchedChunk = &matchedChunk{Index: found.Chunk.Index}
@@ -256,5 +260,6 @@ func (p pageRange) meta(result *retrieval.Result, returned int) reply.Meta {
 	if len(result.Facets) > 0 {
 		meta.Facets = facetsOf(result.Facets)
 	}
+	meta.Rerank = rerankedOf(result)
 	return meta
 }

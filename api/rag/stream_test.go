@@ -40,6 +40,8 @@ func (e *writingEngine) Answer(context.Context, retrieval.AnswerQuery) (retrieva
 
 func (e *writingEngine) CanGenerate() bool { return true }
 
+func (e *writingEngine) MaxRerank() int { return 0 }
+
 func (e *writingEngine) Generate(
 	ctx context.Context, _ retrieval.GenerateQuery, receive func(part string) error,
 ) (retrieval.Generated, error) {

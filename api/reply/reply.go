@@ -39,6 +39,8 @@ type Meta struct {
 	Degraded []string `json:"degraded,omitempty"`
 	// Facets, of a search, has the frequent values of its results.
 	Facets any `json:"facets,omitzero"`
+	// Rerank, of a search, describes which of its results were reranked.
+	Rerank any `json:"rerank,omitzero"`
 }
 
 // PageMeta returns the Meta of a page with an offset.

@@ -50,7 +50,7 @@ type Source struct {
 const laneSentences = "sentences"
 
 // Lanes returns the names of lanes that Deps.Observe receives.
-func Lanes() []string { return []string{LaneText, LaneVector, LaneGraph, laneSentences} }
+func Lanes() []string { return []string{LaneText, LaneVector, LaneGraph, laneSentences, laneRerank} }
 
 // Answer searches as Hybrid does, and chooses those sentences of the descriptions of the first Limit results that
 // answer the question. Sentences are compared with the question by words, and by meaning if the query uses the vector

@@ -129,6 +129,10 @@ type Deps struct {
 	Chat ChatModel
 	// MaxPrompt is the maximum size of a prompt for it in bytes.
 	MaxPrompt int
+	// Reranker orders results again; nil: none is configured.
+	Reranker Reranker
+	// MaxRerank is the maximum number of results that it orders, and MaxRerankText the maximum size of a text in bytes.
+	MaxRerank, MaxRerankText int
 }
 
 // DefaultLaneTimeout is the time after which a lane is treated as unavailable.

@@ -42,7 +42,7 @@ func (e *Engine) Hybrid(ctx context.Context, q HybridQuery) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	result.Degraded = degraded
+	result.Degraded = slices.Concat(degraded, result.Degraded)
 	result.Hits, err = e.showHybrid(ctx, r, page)
 	return result, err
 }

@@ -64,6 +64,15 @@ type Query struct {
 	// own node.
 	ByDocument bool
 	Facets     FacetQuery
+	Rerank     RerankQuery
+}
+
+// RerankQuery is which results a [Reranker] orders again.
+type RerankQuery struct {
+	Candidates int // the best results, of all pages; 0: none
+	// Weight is the weight of the order by the reranker, 0 to 1; the order of the search has the rest. 1: only the
+	// reranker decides.
+	Weight float64
 }
 
 // Direction is the direction in which edges are traversed.
@@ -108,12 +117,14 @@ type Chunk struct {
 // Hit is a node that was found.
 type Hit struct {
 	Node    graph.Node // in its current state
-	Score   float64    // orders the hits, 0 to 1
+	Score   float64    // orders the hits, unless they are reranked, 0 to 1
 	Scores  Scores
 	Snippet string       // the part of its text that matches the query best, at most 300 characters
 	Chunk   *Chunk       // the chunk that the vector lane found; nil: none, or the text has changed since
 	Path    []graph.Edge // hybrid: from a seed, such as a hit of another lane, to this node
 	Reasons []Reason     // hybrid, with Explain
+	// RerankScore is the score by the reranker, in its own range; nil: the hit is not one of the reranked.
+	RerankScore *float64
 }
 
 // Reason explains a part of the score of a hit.
@@ -135,8 +146,9 @@ const (
 type Result struct {
 	Hits     []Hit
 	Total    int      // candidates that were ranked, at most 1,000
-	Degraded []string // lanes that failed or are incomplete; empty: none
+	Degraded []string // lanes that failed or are incomplete, and [DegradedRerank]; empty: none
 	Facets   []Facet  // of all candidates that were ranked, in the order of the query
+	Reranked *Reranked
 }
 
 // TextFindings are the results of the text lane.

@@ -34,7 +34,7 @@ func (e *Engine) Search(ctx context.Context, q Query) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r.Degraded = f.unavailable
+	r.Degraded = slices.Concat(f.unavailable, r.Degraded)
 	r.Hits, err = e.readHits(ctx, &q, page, nil)
 	return r, err
 }
@@ -45,6 +45,8 @@ type candidate struct {
 	score   float64
 	finding *finding // nil: only the graph lane found it
 	graph   float64  // score of the graph lane, divided by the highest of all nodes
+
+	rerankScore *float64 // nil: it is not reranked
 }
 
 // fused returns the mean of the scores of the text and vector lanes. Both scores are
@@ -65,7 +67,8 @@ func (n *finding) vectorScore() float64 {
 	return min(max(n.vector, 0), 1)
 }
 
-// page sorts the candidates and returns the page of the query, and a result with what is counted over all of them.
+// page sorts the candidates, reranks the best, and returns the page of the query, and a result with what is counted over
+// all of them.
 func (e *Engine) page(ctx context.Context, q *Query, list []candidate) (r Result, page []candidate, err error) {
 	ranked := q.rank(list)
 	if q.ByDocument {
@@ -75,6 +78,9 @@ func (e *Engine) page(ctx context.Context, q *Query, list []candidate) (r Result
 	}
 	r.Total = len(ranked)
 	if r.Facets, err = e.facets(ctx, q, ranked); err != nil {
+		return r, nil, err
+	}
+	if err := e.rerank(ctx, q, ranked, &r); err != nil {
 		return r, nil, err
 	}
 	from := min(max(q.Offset, 0), len(ranked))
@@ -149,7 +155,7 @@ func (e *Engine) readHits(
 		if !ok {
 			continue
 		}
-		hit := Hit{Node: n, Score: c.score}
+		hit := Hit{Node: n, Score: c.score, RerankScore: c.rerankScore}
 		if f := c.finding; f != nil {
 			if textScore := f.textScore(); textScore > 0 {
 				hit.Scores.Text = &textScore

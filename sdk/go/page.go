@@ -62,6 +62,8 @@ type PageMeta struct {
 	Degraded []string `json:"degraded"`
 	// Facets has the counted values of the results of a search whose query has Facets; otherwise nil.
 	Facets *SearchFacets `json:"facets"`
+	// Rerank describes the reranking of the results of a search whose query has Rerank; nil if they were not reranked.
+	Rerank *Reranking `json:"rerank"`
 	// Interval is the length of the buckets of aggregated points, such as 5m.
 	Interval string `json:"interval"`
 	// DeadLettered is the number of records of the query's checkpoint that became dead letters.

@@ -91,6 +91,22 @@ func TestSearchesAreFilteredByDocuments(t *testing.T) {
 	)
 }
 
+func TestAPageOfASearchHasItsReranking(t *testing.T) {
+	s := serve(t, func(_ int, w http.ResponseWriter, _ *received) {
+		_, _ = w.Write([]byte(`{"success":true,"data":[],"meta":{"total":3,"limit":10,"offset":0,"hasMore":false,` +
+			`"nextCursor":null,"rerank":{"model":"m","candidates":3,"milliseconds":1.5}},"requestId":"req_1"}`))
+	})
+	found, err := s.client(t).Search.Hybrid(t.Context(), livegraph.HybridQuery{
+		Query: "a", Rerank: &livegraph.RerankOptions{Candidates: 30, Weight: new(0.0)},
+	})
+	noError(t, err)
+	equal(t, livegraph.Reranking{Model: "m", Candidates: 3, Milliseconds: 1.5}, *found.Rerank)
+	equal(t, `{"query":"a","rerank":{"candidates":30,"weight":0}}`, s.all()[0].body)
+	_, err = s.client(t).Search.Nodes(t.Context(), livegraph.SearchQuery{Query: "a", Rerank: &livegraph.RerankOptions{}})
+	noError(t, err)
+	equal(t, `{"query":"a","rerank":{}}`, s.all()[1].body)
+}
+
 func TestASourceIsFoundByItsExactName(t *testing.T) {
 	s := serve(t, func(_ int, w http.ResponseWriter, r *received) {
 		if r.method == http.MethodPost {

@@ -400,6 +400,7 @@ type AnswerQuery struct {
 	// Only nodes whose top-level properties have these values. A list of up to 100 values matches any of them. Values
 	// are compared with their type: `7` is not `"7"`.
 	Properties map[string]any `json:"properties,omitempty"`
+	Rerank     *RerankOptions `json:"rerank,omitempty"`
 
 	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
 	// passages. Nodes without a document do not pass.
@@ -815,8 +816,11 @@ type HybridHit struct {
 	// The part of the node's text that matches the query best. Plain text.
 	Snippet      string        `json:"snippet"`
 	MatchedChunk *MatchedChunk `json:"matchedChunk"`
-	Document     *HitDocument  `json:"document,omitempty"`
-	Scores       HybridScores  `json:"scores"`
+
+	// The score by the reranking model. Its range depends on the model. Absent if the result was not reranked.
+	RerankScore *float64     `json:"rerankScore,omitempty"`
+	Document    *HitDocument `json:"document,omitempty"`
+	Scores      HybridScores `json:"scores"`
 
 	// The edges from the seed to the node. Empty if the node is a seed or the traversal did not reach it.
 	Path []Edge `json:"path"`
@@ -875,7 +879,8 @@ type HybridQuery struct {
 
 	// The calendar interval of the values of `timestamp`, in UTC. If it is omitted: the shortest one with at most
 	// `facetLimit` values, or year. Requires `timestamp` in `facets`. One of: day, month, year.
-	FacetInterval string `json:"facetInterval,omitempty"`
+	FacetInterval string         `json:"facetInterval,omitempty"`
+	Rerank        *RerankOptions `json:"rerank,omitempty"`
 
 	// Maximum number of edges from a seed. 0: only nodes that are found without the traversal.
 	Hops *int `json:"hops,omitempty"`
@@ -1497,6 +1502,27 @@ type Rejection struct {
 	Count int `json:"count"`
 }
 
+// RerankOptions is the selection of the results that a reranking model orders again.
+type RerankOptions struct {
+	// Number of results that are reranked, on all pages, after `groupBy`. The operator may allow fewer than 100.
+	Candidates int `json:"candidates,omitempty"`
+
+	// Weight of the order by the model; that of the search has the rest. 1: only the model decides.
+	Weight *float64 `json:"weight,omitempty"`
+}
+
+// Reranking is the reranking of the results of a search.
+type Reranking struct {
+	// The name of the reranking model.
+	Model string `json:"model"`
+
+	// Number of reranked results, on all pages.
+	Candidates int `json:"candidates"`
+
+	// Duration of the request to the model.
+	Milliseconds float64 `json:"milliseconds"`
+}
+
 // RuleFile is a file of rules.
 type RuleFile struct {
 	Name      string    `json:"name"`
@@ -1602,8 +1628,11 @@ type SearchHit struct {
 	// The part of the node's text that matches the query best. Plain text.
 	Snippet      string        `json:"snippet"`
 	MatchedChunk *MatchedChunk `json:"matchedChunk"`
-	Document     *HitDocument  `json:"document,omitempty"`
-	Scores       SearchScores  `json:"scores"`
+
+	// The score by the reranking model. Its range depends on the model. Absent if the result was not reranked.
+	RerankScore *float64     `json:"rerankScore,omitempty"`
+	Document    *HitDocument `json:"document,omitempty"`
+	Scores      SearchScores `json:"scores"`
 }
 
 // SearchQuery is a search by words and by meaning.
@@ -1650,7 +1679,8 @@ type SearchQuery struct {
 
 	// The calendar interval of the values of `timestamp`, in UTC. If it is omitted: the shortest one with at most
 	// `facetLimit` values, or year. Requires `timestamp` in `facets`. One of: day, month, year.
-	FacetInterval string `json:"facetInterval,omitempty"`
+	FacetInterval string         `json:"facetInterval,omitempty"`
+	Rerank        *RerankOptions `json:"rerank,omitempty"`
 }
 
 // SearchReason is a part of a score.

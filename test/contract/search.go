@@ -38,7 +38,11 @@ type Search struct {
 	Milvus         string              // address; empty: the one of testenv
 	Embedder       embed.Embedder      // nil: a Switch with the static model
 	Chat           retrieval.ChatModel // nil: no chat model is configured
+	Reranker       retrieval.Reranker  // nil: no reranker is configured
 }
+
+// MaxRerank is the maximum number of results that a search may have reranked.
+const MaxRerank = 50
 
 // SwitchableEmbedder is an embedder that can be unavailable.
 type SwitchableEmbedder struct {
@@ -77,6 +81,7 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	t.Cleanup(queries.Close)
 	searched := rag.Stores{
 		Texts: s.DB.Texts, Graph: s.DB, Milvus: vectors, Embedder: queries, Chat: g.Chat, MaxPrompt: 16 << 10,
+		Reranker: g.Reranker, MaxRerank: MaxRerank, MaxRerankText: 2 << 10,
 	}
 	deps := rag.Deps{
 		Engine: rag.NewEngine(searched, slog.Default(), metrics),

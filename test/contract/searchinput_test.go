@@ -140,6 +140,30 @@ func facetRefusals() []refusal {
 	}
 }
 
+// rerankRefusals are refused by all searches on a server with a reranker.
+func rerankRefusals() []refusal {
+	return []refusal{
+		{`{"query":"a","rerank":true}`, 400, "rerank"},
+		{`{"query":"a","rerank":null}`, 400, "rerank"},
+		{`{"query":"a","rerank":[]}`, 400, "rerank"},
+		{`{"query":"a","rerank":{"model":"x"}}`, 400, "rerank.model"},
+		{`{"query":"a","rerank":{"candidates":"9"}}`, 400, "rerank.candidates"},
+		{`{"query":"a","rerank":{"candidates":1.5}}`, 400, "rerank.candidates"},
+		{`{"query":"a","rerank":{"candidates":null}}`, 400, "rerank.candidates"},
+		{`{"query":"a","rerank":{},"rerank":{}}`, 400, "rerank"},
+		{`{"query":"a","rerank":{"weight":"1"}}`, 400, "rerank.weight"},
+		{`{"query":"a","rerank":{"weight":NaN}}`, 400, ""},
+
+		{`{"query":"a","rerank":{"weight":-0.1}}`, 422, "rerank.weight"},
+		{`{"query":"a","rerank":{"weight":1.1}}`, 422, "rerank.weight"},
+		{`{"query":"a","rerank":{"candidates":0}}`, 422, "rerank.candidates"},
+		{`{"query":"a","rerank":{"candidates":-9223372036854775808}}`, 422, "rerank.candidates"},
+		{`{"query":"a","rerank":{"candidates":51}}`, 422, "rerank.candidates"},
+		{`{"query":"a","rerank":{"candidates":9223372036854775807}}`, 422, "rerank.candidates"},
+		{`{"query":"` + strings.Repeat("ä", 1001) + `","rerank":{}}`, 422, "query"},
+	}
+}
+
 func objectMembers(n int) string {
 	parts := make([]string, n)
 	for i := range parts {

@@ -98,7 +98,9 @@ func startTenants(t *testing.T) *tenants {
 	model := chatmodel.Start(t)
 	model.Handle(echo)
 	w := &tenants{
-		server:       newServer(t, append(chatFlags(model), "--log-format=json", "--log-level=debug")...),
+		server: newServer(
+			t, append(append(chatFlags(model), rerankFlags(t)...), "--log-format=json", "--log-level=debug")...,
+		),
 		canaryPrefix: "kanari" + strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
 		fields:       map[string]string{}, ids: map[string]string{}, sharedIDs: map[string]bool{},
 		values:  map[string]string{},

@@ -242,7 +242,8 @@ func (w *tenants) bodies() map[string][]call {
 	}
 	for _, query := range []string{p["name"], "pumps water", p["propertyValue"], w.canaryPrefix} {
 		for _, body := range []object{
-			{}, {"properties": object{p["propertyKey"]: p["propertyValue"]}}, {"includeContent": true, "limit": 100},
+			{}, {"properties": object{p["propertyKey"]: p["propertyValue"]}},
+			{"includeContent": true, "limit": 100, "rerank": object{"candidates": 50}},
 			{"tags": []any{p["documentTag"]}, "limit": 100},
 		} {
 			body["query"] = query

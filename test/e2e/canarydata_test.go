@@ -56,6 +56,8 @@ func (w *tenants) writeCanaries() {
 			body["relationTypes"], body["nodeIds"] = []any{c("searched relation")}, []any{w.values["node"]}
 		}
 		w.writeJSON(op, strings.TrimPrefix(op, "POST "), body, http.StatusOK)
+		body["rerank"] = object{"candidates": 50}
+		w.writeJSON(op, strings.TrimPrefix(op, "POST "), body, http.StatusOK)
 		if op == opAnswer {
 			body["mode"] = "generate"
 			w.writeJSON(op, strings.TrimPrefix(op, "POST "), body, http.StatusOK)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/services/doctor"
 	"github.com/livegraph/livegraph/test/chatmodel"
+	"github.com/livegraph/livegraph/test/rerankmodel"
 )
 
 // echo answers with the passages, without the question, so that what a model has read is in the answer.
@@ -30,10 +31,19 @@ func chatFlags(model *chatmodel.Server) []string {
 	}
 }
 
+// rerankFlags returns the settings of a reranker of the test.
+func rerankFlags(t *testing.T) []string {
+	t.Helper()
+	return []string{
+		"--rerank-url", rerankmodel.Start(t).URL, "--rerank-model", rerankmodel.Model, "--rerank-key", rerankmodel.Key,
+		"--rerank-allow-private-addresses",
+	}
+}
+
 func TestAnswersByAChatModel(t *testing.T) {
 	t.Parallel()
 	model := chatmodel.Start(t)
-	s := newServer(t, append(chatFlags(model), "--log-level=debug")...)
+	s := newServer(t, append(append(chatFlags(model), rerankFlags(t)...), "--log-level=debug")...)
 	s.Start()
 	variables, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n")
 	require.True(t, found)
@@ -57,6 +67,10 @@ func TestAnswersByAChatModel(t *testing.T) {
 	require.Contains(t, printed, "not in the cited sources: It was built in 1987.")
 	require.Contains(t, printed, "[1] Fan 12")
 
+	require.Contains(t, s.CLI("search", "--rerank", "noisy ventilation device"), "reranked ")
+	require.Contains(t, s.CLI("answer", "--rerank", "where does Fan 12 blow the stale air?"), "[1] Fan 12")
+	require.Equal(t, doctor.OK, s.finding("reranker").Status)
+
 	model.Reply("ready")
 	require.Equal(t, doctor.OK, s.finding("chat model").Status)
 	model.Handle(func(w http.ResponseWriter, _ *http.Request, _ *chatmodel.Request) { chatmodel.Refuse(w, 503, "x") })
@@ -69,22 +83,26 @@ func TestAnswersByAChatModel(t *testing.T) {
 	body := map[string]any{"query": "where does Fan 12 blow the stale air?", "mode": "generate"}
 	s.Do(http.MethodPost, "/api/rag/answer", body, http.StatusOK, &answer)
 	require.Nil(t, answer.Generated)
-	s.requireNoChatKey()
+	s.requireNoModelKeys()
 }
 
-// requireNoChatKey checks that the key of the chat model is only in the run file while the server runs.
-func (s *server) requireNoChatKey() {
+// requireNoModelKeys checks that the keys of the models are only in the run file while the server runs.
+func (s *server) requireNoModelKeys() {
 	s.t.Helper()
-	require.NotContains(s.t, s.CLI("config"), chatmodel.Key)
-	require.Zero(s.t, s.CountLogLines(chatmodel.Key))
+	keys := []string{chatmodel.Key, rerankmodel.Key}
+	settings := s.CLI("config")
+	for _, key := range keys {
+		require.NotContains(s.t, settings, key)
+		require.Zero(s.t, s.CountLogLines(key))
+	}
 	require.Equal(s.t, 0, s.Stop())
 	err := filepath.WalkDir(s.DataDir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return err
 		}
 		content, err := os.ReadFile(path)
-		if err == nil {
-			require.NotContains(s.t, string(content), chatmodel.Key, path)
+		for _, key := range keys {
+			require.NotContains(s.t, string(content), key, path)
 		}
 		return err
 	})

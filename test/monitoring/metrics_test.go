@@ -145,8 +145,8 @@ var allowedValues = map[string]*regexp.Regexp{
 	"method": oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"),
 	// Templates of routes contain no digits, but all paths of checkCardinality do.
 	"route":   regexp.MustCompile(`^(none|(/([a-z][a-z._-]*|v[12]|\{[a-zA-Z]+\}|\*))+)$`),
-	"lane":    oneOf("text", "vector", "graph", "sentences"),
-	"missing": oneOf("text", "vector", "graph", "liveData", "generation"),
+	"lane":    oneOf("text", "vector", "graph", "sentences", "rerank"),
+	"missing": oneOf("text", "vector", "graph", "rerank", "liveData", "generation"),
 	"support": oneOf("supported", "unsupported"),
 	"status":  regexp.MustCompile(`^[2-5][0-9][0-9]$`),
 	"stage":   oneOf("parse", "resolve", "encode", "produce", "begin", "decide", "commit"),

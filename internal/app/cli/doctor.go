@@ -64,7 +64,7 @@ func (c *DoctorCmd) doctorTarget() doctor.Target {
 		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
 		ClickHouseTLS: c.ClickHouse.TLS, RedisTLS: c.Redis.TLS, MilvusTLS: c.Milvus.TLS, Listener: c.TLS,
 		RedisSentinel: c.Redis.Sentinel, ClickHouseCluster: c.ClickHouse.Cluster,
-		Embedder: c.Embedder, Chat: c.Chat, Capabilities: c.Capabilities,
+		Embedder: c.Embedder, Chat: c.Chat, Rerank: c.Rerank, Capabilities: c.Capabilities,
 		TopicPrefix: c.Kafka.TopicPrefix, PointsTopic: c.Kafka.TopicPrefix + "points", PointsGroup: c.Points.Group,
 		LogFullThreshold: c.Ingest.LogFullThreshold, DataDir: c.DataDir,
 		MetricsListen: metrics, MetricsURL: server.MetricsURL, ServerRuns: err == nil,

@@ -9,16 +9,20 @@ import (
 )
 
 // SearchRoutes creates the routes of search. Milvus and the embedder may be unavailable;
-// requests report which part of a search was not possible. The chat model is optional.
+// requests report which part of a search was not possible. The chat model and the reranker are optional.
 func SearchRoutes(o *Options, s *stores.Stores, keys *idempotency.Manager) []route.Route {
 	metrics := rag.NewMetrics(o.Metrics)
 	reads := s.GraphReads()
 	searched := rag.Stores{
 		Texts: s.Postgres.Texts, Graph: reads, Milvus: s.Milvus, Embedder: s.Queries,
 		MaxPrompt: o.Config.Chat.MaxPromptBytes,
+		MaxRerank: o.Config.Rerank.MaxCandidates, MaxRerankText: o.Config.Rerank.MaxTextBytes,
 	}
 	if s.Chat != nil {
 		searched.Chat = s.Chat
+	}
+	if s.Reranker != nil {
+		searched.Reranker = s.Reranker
 	}
 	engine := rag.NewEngine(searched, o.Logger, metrics)
 	return rag.Routes(rag.Deps{

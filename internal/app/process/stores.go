@@ -28,6 +28,9 @@ func (b *builder) open(ctx context.Context) (err error) {
 		if b.Chat, err = stores.OpenChat(&b.Config.Chat); err != nil {
 			return err
 		}
+		if b.Reranker, err = stores.OpenReranker(&b.Config.Rerank); err != nil {
+			return err
+		}
 	}
 	points := clickhouse.NewMetrics(b.Metrics)
 	if err := b.openPostgres(ctx); err != nil {

@@ -263,5 +263,9 @@ func (c *Options) runFile(addr address, metricsURL string) runfile.Server {
 			URL: c.Chat.URL, Key: c.Chat.Key.Reveal(), Model: c.Chat.Model,
 			AllowPrivateAddresses: c.Chat.AllowPrivateAddresses, TLS: c.Chat.TLS.Absolute(),
 		},
+		Rerank: runfile.Rerank{
+			URL: c.Rerank.URL, Key: c.Rerank.Key.Reveal(), Model: c.Rerank.Model,
+			AllowPrivateAddresses: c.Rerank.AllowPrivateAddresses, TLS: c.Rerank.TLS.Absolute(),
+		},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/retrieval/chat"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
+	"github.com/livegraph/livegraph/internal/retrieval/rerank"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"
@@ -33,6 +34,8 @@ type Stores struct {
 	Embedders             // zero if no role needs an embedder and none is configured
 	// Chat writes the texts of answers; nil: no chat model is configured, or no role needs it.
 	Chat *chat.Client
+	// Reranker orders results again; nil: none is configured, or no role needs it.
+	Reranker *rerank.Client
 
 	Installation access.Installation
 }
@@ -42,6 +45,9 @@ func (s *Stores) Close() {
 	s.Embedders.Close()
 	if s.Chat != nil {
 		s.Chat.Close()
+	}
+	if s.Reranker != nil {
+		s.Reranker.Close()
 	}
 	if s.Kafka != nil {
 		s.Kafka.Close()
@@ -184,6 +190,21 @@ func OpenChat(cfg *config.Chat) (*chat.Client, error) {
 		URL: cfg.URL, Key: cfg.Key.Reveal(), Model: cfg.Model, AllowPrivateAddresses: cfg.AllowPrivateAddresses,
 		Timeout: cfg.Timeout, IdleTimeout: cfg.IdleTimeout, MaxTokens: cfg.MaxTokens, Concurrency: cfg.Concurrency,
 		Retries: cfg.Retries, TLS: files,
+	})
+}
+
+// OpenReranker creates the client of the configured reranker. It returns nil if none is configured.
+func OpenReranker(cfg *config.Rerank) (*rerank.Client, error) {
+	if !cfg.Enabled() {
+		return nil, nil
+	}
+	files, err := cfg.TLS.Client("rerank-tls")
+	if err != nil {
+		return nil, err
+	}
+	return rerank.New(rerank.Options{
+		URL: cfg.URL, Key: cfg.Key.Reveal(), Model: cfg.Model, AllowPrivateAddresses: cfg.AllowPrivateAddresses,
+		Timeout: cfg.Timeout, Concurrency: cfg.Concurrency, TLS: files,
 	})
 }
 

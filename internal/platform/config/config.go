@@ -50,6 +50,7 @@ type Config struct {
 	Milvus     Milvus     `embed:"" prefix:"milvus-"`
 	Embedder   Embedder   `embed:""`
 	Chat       Chat       `embed:"" prefix:"chat-"`
+	Rerank     Rerank     `embed:"" prefix:"rerank-"`
 	API        API        `embed:"" prefix:"api-"`
 	Ingest     Ingest     `embed:"" prefix:"ingest-"`
 	Streams    Streams    `embed:"" prefix:"streams-"`

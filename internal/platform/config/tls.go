@@ -104,6 +104,7 @@ func (c *Config) validateEngines(invalid func(setting, format string, args ...an
 	c.Milvus.validate(invalid)
 	c.Embedder.validate(invalid)
 	c.Chat.validate(invalid)
+	c.Rerank.validate(invalid)
 }
 
 // rejectParameters reports URL parameters that drivers accept and that settings replace.

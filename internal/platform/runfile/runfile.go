@@ -53,6 +53,7 @@ type Server struct {
 
 	Embedder Embedder `json:"embedder,omitzero"`
 	Chat     Chat     `json:"chat,omitzero"`
+	Rerank   Rerank   `json:"rerank,omitzero"`
 
 	Capabilities config.Capabilities `json:"capabilities,omitzero"`
 
@@ -88,6 +89,15 @@ type Embedder struct {
 
 // Chat is the chat model of a server, if it has one.
 type Chat struct {
+	URL                   string           `json:"url"` // without its key
+	Key                   string           `json:"key,omitempty"`
+	Model                 string           `json:"model"`
+	AllowPrivateAddresses bool             `json:"allowPrivateAddresses,omitempty"`
+	TLS                   config.EngineTLS `json:"tls,omitzero"`
+}
+
+// Rerank is the reranker of a server, if it has one.
+type Rerank struct {
 	URL                   string           `json:"url"` // without its key
 	Key                   string           `json:"key,omitempty"`
 	Model                 string           `json:"model"`

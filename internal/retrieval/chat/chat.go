@@ -28,8 +28,6 @@ const (
 	retryAfter = 2 * time.Second
 	// maxWait is the maximum delay between two attempts. A request waits for the text.
 	maxWait = 2 * time.Second
-	// slotTimeout is how long a text waits for a free slot.
-	slotTimeout = time.Second
 )
 
 // Options are the options of [New].
@@ -52,7 +50,7 @@ type Options struct {
 type Client struct {
 	options Options
 	client  *openai.Client
-	slots   *slots
+	slots   *openai.Slots
 	breaker breaker.Breaker
 	// reasons reports that the model accepts only the parameters of models that reason.
 	reasons atomic.Bool
@@ -60,14 +58,15 @@ type Client struct {
 
 // New creates a client, without connecting. The error is an Invalid fault if the URL cannot be used.
 func New(o Options) (*Client, error) {
+	const name = "the chat model"
 	client, err := openai.New(openai.Options{
-		Name: "the chat model", Setting: "chat", URL: o.URL, Key: o.Key, AllowPrivateAddresses: o.AllowPrivateAddresses,
+		Name: name, Setting: "chat", URL: o.URL, Key: o.Key, AllowPrivateAddresses: o.AllowPrivateAddresses,
 		TLS: o.TLS,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Client{options: o, client: client, slots: newSlots(o.Concurrency)}, nil
+	return &Client{options: o, client: client, slots: openai.NewSlots(name, o.Concurrency)}, nil
 }
 
 // Close closes idle connections.
@@ -89,9 +88,6 @@ type Completion struct {
 	Truncated bool
 }
 
-// ErrBusy is the cause of the error of a text for which there was no free slot.
-var ErrBusy = errors.New("as many texts as allowed are being written")
-
 // Complete requests the text that follows messages, for a workspace. receive is called with each part of the text as it
 // arrives; its error ends the request. Complete retries after a temporary failure, but not after the first part. Its
 // errors are faults, except for those of receive and the cause of ctx. The request is cancelled when ctx is done.
@@ -101,7 +97,7 @@ func (c *Client) Complete(
 	if !c.breaker.Allow() {
 		return Completion{}, fault.New(fault.Unavailable, "the chat model does not answer").After(retryAfter)
 	}
-	release, err := c.slots.acquire(ctx, workspace, slotTimeout)
+	release, err := c.slots.Acquire(ctx, workspace)
 	if err != nil {
 		return Completion{}, err
 	}

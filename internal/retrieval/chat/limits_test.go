@@ -13,6 +13,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/retrieval/chat"
+	"github.com/livegraph/livegraph/internal/retrieval/openai"
 	"github.com/livegraph/livegraph/test/chatmodel"
 )
 
@@ -199,7 +200,7 @@ func TestOneWorkspaceCannotUseAllSlots(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return len(s.Requests()) == 2 }, time.Minute, time.Millisecond)
 	err := ask(one, "now")
-	require.ErrorIs(t, err, chat.ErrBusy)
+	require.ErrorIs(t, err, openai.ErrBusy)
 	require.True(t, fault.Is(err, fault.Unavailable))
 	require.NoError(t, ask(other, "now"))
 	close(release)

@@ -56,6 +56,7 @@ type Target struct {
 	Capabilities      config.Capabilities
 	Embedder          config.Embedder // not checked if empty: it is optional
 	Chat              config.Chat     // likewise
+	Rerank            config.Rerank   // likewise
 
 	RedisSentinel                      config.RedisSentinel // login to the Sentinels of RedisURL
 	ClickHouseTLS, RedisTLS, MilvusTLS config.EngineTLS
@@ -94,6 +95,7 @@ var checks = []check{
 	{"milvus", checkMilvus},
 	{"embedder", checkEmbedder},
 	{"chat model", checkChat},
+	{"reranker", checkRerank},
 	{"certificate", checkCertificate},
 	{"proxies", checkProxies},
 	{"metrics", checkMetrics},

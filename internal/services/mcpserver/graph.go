@@ -22,12 +22,14 @@ type searchInput struct {
 	MinScore    float64  `json:"minScore,omitempty" jsonschema:"only results with at least this score, 0 to 1"`
 	Limit       int      `json:"limit,omitempty" jsonschema:"number of results, default 10, at most 50"`
 	Offset      int      `json:"offset,omitempty" jsonschema:"number of results to skip"`
+	Rerank      bool     `json:"rerank,omitempty" jsonschema:"order the best results again by a reranking model: slower; refused if the server has none"`
 	documentFilter
 }
 
 func (in *searchInput) body() map[string]any {
 	body := queryBody(in.Query, in.EntityTypes, in.MinScore, in.Limit)
 	in.addFilter(body)
+	addRerank(body, in.Rerank)
 	body["offset"] = in.Offset
 	return body
 }
@@ -42,6 +44,13 @@ func queryBody(query string, entityTypes []string, minScore float64, limit int) 
 		body["minScore"] = minScore
 	}
 	return body
+}
+
+// addRerank adds the field that enables reranking.
+func addRerank(body map[string]any, rerank bool) {
+	if rerank {
+		body["rerank"] = map[string]any{}
+	}
 }
 
 func citeNode(item map[string]any) []citation { return nodeCitation(item["node"]) }
@@ -111,6 +120,7 @@ type answerInput struct {
 	EntityTypes  []string `json:"entityTypes,omitempty" jsonschema:"only nodes of these types: concept, object, process, actor"`
 	MinScore     float64  `json:"minScore,omitempty" jsonschema:"read only results of the search with at least this score, 0 to 1"`
 	Limit        int      `json:"limit,omitempty" jsonschema:"number of results to read, default 10, at most 50"`
+	Rerank       bool     `json:"rerank,omitempty" jsonschema:"order the best results again by a reranking model before reading them: slower; refused if the server has none"`
 	documentFilter
 	graphInput
 }
@@ -118,6 +128,7 @@ type answerInput struct {
 func (c *client) answerQuestion(ctx context.Context, in answerInput) (any, error) {
 	body := queryBody(in.Query, in.EntityTypes, in.MinScore, in.Limit)
 	in.addFilter(body)
+	addRerank(body, in.Rerank)
 	in.addTo(body)
 	if in.MaxSentences != 0 {
 		body["maxSentences"] = in.MaxSentences

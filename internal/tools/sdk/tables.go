@@ -3,14 +3,13 @@ package main
 // selected are the schemas that methods of the SDK name. Those that they refer to are added.
 var selected = []string{
 	"Account", "Alert", "Alertmanager", "Analysis", "Answer", "AnswerQuery", "BatchResult", "CascadeEdges", "Change",
-	"Command", "CommandResult", "CommandState", "CreateEdge", "CreateNode", "DeletedDocument", "Document", "Edge", "ErrorDetails",
-	"GraphCounts", "HybridHit", "HybridQuery", "IndexStatus", "IngestResult", "ListedRuleFile", "Neighbor",
-	"NewAlertmanager", "NewAnalysis", "NewDocument", "NewSavedQuery", "NewSource", "NewWebhook", "Node", "Path",
-	"Pattern", "PatternMatches", "Point", "PointRows", "PointSeries", "PointsDeletion", "Precision", "Problem",
-	"PutDocumentResult", "RuleFile", "RunSavedQuery", "SavedQuery", "SavedQueryPatch", "SearchFacets", "SearchHit",
-	"SearchQuery", "Series", "Source", "SourcePatch", "StoredRuleFile",
-	"Subgraph", "UpdateEdge", "UpdateNode", "UpsertEdge", "UpsertNode", "Webhook", "WebhookDelivery", "WebhookPatch",
-	"WebhookWithSecret",
+	"Command", "CommandResult", "CommandState", "CreateEdge", "CreateNode", "DeletedDocument", "Document", "Edge",
+	"ErrorDetails", "GraphCounts", "HybridHit", "HybridQuery", "IndexStatus", "IngestResult", "ListedRuleFile",
+	"Neighbor", "NewAlertmanager", "NewAnalysis", "NewDocument", "NewSavedQuery", "NewSource", "NewWebhook", "Node",
+	"Path", "Pattern", "PatternMatches", "Point", "PointRows", "PointSeries", "PointsDeletion", "Precision", "Problem",
+	"PutDocumentResult", "Reranking", "RuleFile", "RunSavedQuery", "SavedQuery", "SavedQueryPatch", "SearchFacets",
+	"SearchHit", "SearchQuery", "Series", "Source", "SourcePatch", "StoredRuleFile", "Subgraph", "UpdateEdge",
+	"UpdateNode", "UpsertEdge", "UpsertNode", "Webhook", "WebhookDelivery", "WebhookPatch", "WebhookWithSecret",
 }
 
 // named are schemas inside others, by their paths, with their names. [] are the items of an array. Paths that share
@@ -139,6 +138,8 @@ var comments = map[string]string{
 	"Problem":                       "The error of one command of a batch. Its method Err returns it as an error.",
 	"PutDocumentResult":             "is what a request changed of a document.",
 	"Reindex":                       "The progress of a rebuild of the index.",
+	"RerankOptions":                 "The selection of the results that a reranking model orders again.",
+	"Reranking":                     "The reranking of the results of a search.",
 	"RuleFile":                      "A file of rules.",
 	"RuleProblem":                   "A mistake in a file of rules.",
 	"RunSavedQuery":                 "has what replaces fields of a saved request. Fields that are not set do not change.",

@@ -3940,6 +3940,7 @@ export interface components {
              * @enum {string}
              */
             facetInterval?: "day" | "month" | "year";
+            rerank?: components["schemas"]["RerankOptions"];
         };
         HybridQuery: {
             /** @description The search text; not only white space. */
@@ -3989,6 +3990,7 @@ export interface components {
              * @enum {string}
              */
             facetInterval?: "day" | "month" | "year";
+            rerank?: components["schemas"]["RerankOptions"];
             /**
              * @description Maximum number of edges from a seed. 0: only nodes that are found without the traversal.
              * @default 2
@@ -4053,6 +4055,7 @@ export interface components {
             /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
             allTags?: string[];
             timestamp?: components["schemas"]["TimestampRange"];
+            rerank?: components["schemas"]["RerankOptions"];
             /**
              * @description Maximum number of edges from a seed. 0: only nodes that are found without the traversal.
              * @default 2
@@ -4074,6 +4077,26 @@ export interface components {
              * @default false
              */
             includeLiveData?: boolean;
+        };
+        /**
+         * @description Orders the best results again by a reranking model, which reads the query and the text of each result. Only if
+         *     the operator has configured one; otherwise the response is 422. The query then has at most 1,000 characters.
+         *     `score`, and with it `minScore`, stays that of the search; `rerankScore` is that of the model. Results are sorted
+         *     by their ranks in both orders (reciprocal rank fusion); those that are not among the `candidates` follow. The counts of `facets` and `total` do not change.
+         *     If the model is unavailable or too slow, the results have the order of the search, and `meta.degraded` contains
+         *     `rerank`.
+         */
+        RerankOptions: {
+            /**
+             * @description Number of results that are reranked, on all pages, after `groupBy`. The operator may allow fewer than 100.
+             * @default 20
+             */
+            candidates?: number;
+            /**
+             * @description Weight of the order by the model; that of the search has the rest. 1: only the model decides.
+             * @default 0.5
+             */
+            weight?: number;
         };
         /** @description The weight of each lane. At least one must not be 0. An omitted weight is 1. */
         SearchWeights: {
@@ -4114,6 +4137,8 @@ export interface components {
             /** @description The part of the node's text that matches the query best. Plain text. */
             snippet: string;
             matchedChunk: components["schemas"]["MatchedChunk"];
+            /** @description The score by the reranking model. Its range depends on the model. Absent if the result was not reranked. */
+            rerankScore?: number;
             document?: components["schemas"]["HitDocument"];
             /** @description The score of each lane; null if the lane did not find the node. */
             scores: {
@@ -4129,6 +4154,8 @@ export interface components {
             /** @description The part of the node's text that matches the query best. Plain text. */
             snippet: string;
             matchedChunk: components["schemas"]["MatchedChunk"];
+            /** @description The score by the reranking model. Its range depends on the model. Absent if the result was not reranked. */
+            rerankScore?: number;
             document?: components["schemas"]["HitDocument"];
             /** @description The score of each lane; null if the lane did not find the node. */
             scores: {
@@ -4187,11 +4214,21 @@ export interface components {
             /** @description Always null: results are paged by `offset`. */
             nextCursor: string | null;
             /**
-             * @description What is missing from the response, completely or in part: a lane of the search, live data, or the text by
-             *     the chat model. Absent: nothing.
+             * @description What is missing from the response, completely or in part: a lane of the search, the order by the reranking
+             *     model, live data, or the text by the chat model. Absent: nothing.
              */
-            degraded?: ("text" | "vector" | "graph" | "liveData" | "generation")[];
+            degraded?: ("text" | "vector" | "graph" | "rerank" | "liveData" | "generation")[];
             facets?: components["schemas"]["SearchFacets"];
+            rerank?: components["schemas"]["Reranking"];
+        };
+        /** @description The reranking of the results. Absent without `rerank`, if it was not possible, if there are no results, and on pages beyond the reranked results. */
+        Reranking: {
+            /** @description The name of the reranking model. */
+            model: string;
+            /** @description Number of reranked results, on all pages. */
+            candidates: number;
+            /** @description Duration of the request to the model. */
+            milliseconds: number;
         };
         /**
          * @description The field whose values are counted. entityType: of the node. tags, timestamp: of the document that the node is, or is a passage of.

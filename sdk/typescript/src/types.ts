@@ -60,6 +60,10 @@ export type SavedQuery = Schemas['SavedQuery']
 export type SavedQueryKind = Schemas['SavedQueryKind']
 /** The fields of a saved query that an update changes, a merge patch. */
 export type SavedQueryPatch = Schemas['SavedQueryPatch']
+/** Which results a reranking model orders again. */
+export type RerankOptions = Schemas['RerankOptions']
+/** The reranking of the results of a search. */
+export type Reranking = Schemas['Reranking']
 /** The counted values of a field of the results of a search. */
 export type SearchFacet = Schemas['SearchFacet']
 export type SearchHit = Schemas['SearchHit']

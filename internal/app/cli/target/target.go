@@ -100,6 +100,10 @@ func (t *Target) FillFromServer() error {
 		t.Chat.URL, t.Chat.Key, t.Chat.Model = m.URL, config.Secret(m.Key), m.Model
 		t.Chat.AllowPrivateAddresses, t.Chat.TLS = m.AllowPrivateAddresses, m.TLS
 	}
+	if m := server.Rerank; t.Rerank.URL == "" {
+		t.Rerank.URL, t.Rerank.Key, t.Rerank.Model = m.URL, config.Secret(m.Key), m.Model
+		t.Rerank.AllowPrivateAddresses, t.Rerank.TLS = m.AllowPrivateAddresses, m.TLS
+	}
 	return nil
 }
 

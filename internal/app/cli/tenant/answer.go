@@ -18,6 +18,7 @@ type AnswerCmd struct {
 	MaxSentences int      `help:"Maximum number of sentences of the answer, 1 to 10." default:"3"`
 	EntityType   []string `help:"Only nodes of these types: ${entityTypes}." placeholder:"TYPE"`
 	Limit        int      `help:"Maximum number of results whose texts are read, 1 to 100." default:"10"`
+	Rerank       bool     `help:"Order the best results again by the configured reranking model before their texts are read."`
 	documentFilter
 	MinScore *float64    `help:"Minimum score of a result, 0 to 1." placeholder:"SCORE"`
 	Hops     *int        `help:"Maximum distance in edges, 0 to 3." placeholder:"EDGES"`
@@ -55,6 +56,7 @@ func (c *AnswerCmd) Run(ctx context.Context, out *output.Writer) error {
 	if c.Generate {
 		body["mode"] = "generate"
 	}
+	addRerank(body, c.Rerank)
 	addSeeds(body, c.Hops, c.Node)
 	return c.withReadRoutes(ctx, func(v *session) error {
 		got, err := v.post(ctx, "/api/rag/answer", body)

@@ -21,6 +21,7 @@ type SearchCmd struct {
 	Hybrid     bool     `help:"Search by words, meaning and the graph: also follow edges."`
 	EntityType []string `help:"Only nodes of these types: ${entityTypes}." placeholder:"TYPE"`
 	Limit      int      `help:"Maximum number of nodes, 1 to 100." default:"10"`
+	Rerank     bool     `help:"Order the best results again by the configured reranking model."`
 	MinScore   *float64 `help:"Minimum score, 0 to 1." placeholder:"SCORE"`
 	documentFilter
 	Facet   []string    `help:"Count the results by entityType, tags or timestamp; repeat it for several." placeholder:"NAME"`
@@ -43,6 +44,7 @@ func (c *SearchCmd) Validate() error {
 type searchHit struct {
 	Node        graphjson.Node
 	Score       float64
+	RerankScore *float64
 	Snippet     string
 	Scores      struct{ Text, Vector, Graph *float64 }
 	Path        []graphjson.Edge
@@ -59,6 +61,7 @@ func (c *SearchCmd) Run(ctx context.Context, out *output.Writer) error {
 	if len(c.Facet) > 0 {
 		body["facets"] = c.Facet
 	}
+	addRerank(body, c.Rerank)
 	if c.Hybrid {
 		path = "/api/rag/hybrid-search"
 		addSeeds(body, c.Hops, c.Node)
@@ -120,6 +123,13 @@ func (f *documentFilter) addTo(body map[string]any) {
 	body["timestamp"] = timestamp
 }
 
+// addRerank adds the field that enables reranking.
+func addRerank(body map[string]any, rerank bool) {
+	if rerank {
+		body["rerank"] = map[string]any{}
+	}
+}
+
 // addSeeds adds the fields of a body of a search that uses the graph.
 func addSeeds(body map[string]any, hops *int, nodes []uuid.UUID) {
 	if hops != nil {
@@ -144,7 +154,10 @@ func printFound(out *output.Writer, list *page[searchHit]) error {
 		for _, part := range []struct {
 			name  string
 			score *float64
-		}{{"words", hit.Scores.Text}, {"meaning", hit.Scores.Vector}, {"graph", hit.Scores.Graph}} {
+		}{
+			{"words", hit.Scores.Text}, {"meaning", hit.Scores.Vector}, {"graph", hit.Scores.Graph},
+			{"reranked", hit.RerankScore},
+		} {
 			if part.score != nil {
 				scores = append(scores, fmt.Sprintf("%s %.3f", part.name, *part.score))
 			}

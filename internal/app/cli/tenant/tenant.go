@@ -73,6 +73,9 @@ func (c *tenant) withReadRoutes(ctx context.Context, work func(*session) error) 
 		if s.Chat, err = stores.OpenChat(&c.Chat); err != nil {
 			return err
 		}
+		if s.Reranker, err = stores.OpenReranker(&c.Rerank); err != nil {
+			return err
+		}
 		v.serve(queries.Routes(queries.Deps{
 			Graph: s.Postgres, Journal: s.Postgres, TokenKey: s.Installation.CheckpointKey, QueryTimeout: c.API.QueryTimeout,
 		}))

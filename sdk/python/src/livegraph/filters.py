@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, TypedDict
 
 from ._request import Filter, Id, Time
-from .types import EntityType, FacetName, PropertyValue, SavedQueryKind, SearchWeights
+from .types import EntityType, FacetName, PropertyValue, RerankOptions, SavedQueryKind, SearchWeights
 
 Ids: TypeAlias = Id | Sequence[Id]
 Texts: TypeAlias = str | Sequence[str]
@@ -212,6 +212,9 @@ class QueryOptions(DocumentOptions, total=False):
     """0 to 1."""
     properties: Mapping[str, PropertyValue | Sequence[PropertyValue]]
     """Values of top-level properties, compared with their type."""
+    rerank: RerankOptions
+    """Order the best results again by the reranking model of the server: ``{}``, or ``{"candidates": 30}``.
+    ``meta["rerank"]`` of a page describes it."""
 
 
 class SearchOptions(QueryOptions, total=False):

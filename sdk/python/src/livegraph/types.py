@@ -1315,6 +1315,27 @@ HybridQueryAllTag: TypeAlias = str
 HybridQueryRelationType: TypeAlias = str
 
 
+class RerankOptions(TypedDict):
+    """
+    Orders the best results again by a reranking model, which reads the query and the text of each result. Only if
+    the operator has configured one; otherwise the response is 422. The query then has at most 1,000 characters.
+    `score`, and with it `minScore`, stays that of the search; `rerankScore` is that of the model. Results are sorted
+    by their ranks in both orders (reciprocal rank fusion); those that are not among the `candidates` follow. The counts of `facets` and `total` do not change.
+    If the model is unavailable or too slow, the results have the order of the search, and `meta.degraded` contains
+    `rerank`.
+
+    """
+
+    candidates: NotRequired[int]
+    """
+    Number of results that are reranked, on all pages, after `groupBy`. The operator may allow fewer than 100.
+    """
+    weight: NotRequired[float]
+    """
+    Weight of the order by the model; that of the search has the rest. 1: only the model decides.
+    """
+
+
 class SearchWeights(TypedDict):
     """
     The weight of each lane. At least one must not be 0. An omitted weight is 1.
@@ -1382,6 +1403,10 @@ class SearchHit(TypedDict):
     The part of the node's text that matches the query best. Plain text.
     """
     matchedChunk: MatchedChunk | None
+    rerankScore: NotRequired[float]
+    """
+    The score by the reranking model. Its range depends on the model. Absent if the result was not reranked.
+    """
     document: NotRequired[HitDocument]
     scores: SearchHitScores
     """
@@ -2023,6 +2048,7 @@ class SearchQuery(TypedDict):
     """
     The calendar interval of the values of `timestamp`, in UTC. If it is omitted: the shortest one with at most `facetLimit` values, or year. Requires `timestamp` in `facets`.
     """
+    rerank: NotRequired[RerankOptions]
 
 
 class HybridQuery(TypedDict):
@@ -2076,6 +2102,7 @@ class HybridQuery(TypedDict):
     """
     The calendar interval of the values of `timestamp`, in UTC. If it is omitted: the shortest one with at most `facetLimit` values, or year. Requires `timestamp` in `facets`.
     """
+    rerank: NotRequired[RerankOptions]
     hops: NotRequired[int]
     """
     Maximum number of edges from a seed. 0: only nodes that are found without the traversal.
@@ -2115,6 +2142,10 @@ class HybridHit(TypedDict):
     The part of the node's text that matches the query best. Plain text.
     """
     matchedChunk: MatchedChunk | None
+    rerankScore: NotRequired[float]
+    """
+    The score by the reranking model. Its range depends on the model. Absent if the result was not reranked.
+    """
     document: NotRequired[HitDocument]
     scores: HybridHitScores
     """
