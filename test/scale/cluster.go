@@ -35,11 +35,11 @@ const (
 	workspaces     = 3
 	brokerPort     = "9092"
 	controllerPort = "9093"
-	// pathSources is the number of sources that are written to check an installation: more than partitions.
-	pathSources = 16
+	// pathSources is the number of sources that are written to check an installation: as many as partitions.
+	pathSources = 8
 	stopTimeout = time.Minute
 	// joinTimeout bounds the time until a broker has caught up with the others.
-	joinTimeout = 2 * time.Minute
+	joinTimeout = 5 * time.Minute
 )
 
 // options configure a cluster.

@@ -16,9 +16,9 @@ const (
 	// sent just before.
 	isolation = 2 * environment.SessionTimeout
 	// serveTimeout bounds the time until the other hosts serve every path again.
-	serveTimeout = 2 * time.Minute
+	serveTimeout = 5 * time.Minute
 	slowTime     = 10 * time.Second
-	backTimeout  = 3 * time.Minute
+	backTimeout  = 5 * time.Minute
 )
 
 // scenario is a fault of one host, or of all in turn.
