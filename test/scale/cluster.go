@@ -258,9 +258,20 @@ func (c *cluster) awaitInSync(ctx context.Context) error {
 	}
 }
 
-// missingReplica returns a partition that lacks in-sync replicas, as text; "": none.
+// missingReplica returns a partition that lacks in-sync replicas, as text; "": none. It asks each broker,
+// because one that was isolated does not know yet that the others went on without it.
 func (c *cluster) missingReplica(ctx context.Context) (string, error) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(c.env.Brokers()...), kgo.DisableClientMetrics())
+	for _, broker := range c.env.Brokers() {
+		missing, err := missingReplicaOf(ctx, broker)
+		if err != nil || missing != "" {
+			return missing, err
+		}
+	}
+	return "", nil
+}
+
+func missingReplicaOf(ctx context.Context, broker string) (string, error) {
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.DisableClientMetrics())
 	if err != nil {
 		return "", err
 	}

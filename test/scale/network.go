@@ -145,7 +145,7 @@ func (v *network) changeRoutes(ctx context.Context, i int, change string) error 
 // queue for up to the latency and are dropped when it is full.
 var (
 	netem   = []string{"netem", "delay", "40ms", "20ms", "loss", "2%"}
-	lowRate = []string{"tbf", "rate", "1mbit", "burst", "16kb", "latency", "300ms"}
+	lowRate = []string{"tbf", "rate", "4mbit", "burst", "16kb", "latency", "200ms"}
 )
 
 // Slow makes the link of host i slow and lossy in both directions, and returns how.
