@@ -24,6 +24,7 @@ const (
 // scenario is a fault of one host, or of all in turn.
 type scenario struct {
 	name string
+	long bool // not in the short form
 	// run injects the fault, waits, and reverts it.
 	run func(ctx context.Context, h *host) error
 }
@@ -31,7 +32,8 @@ type scenario struct {
 // scenarios returns all scenarios of one host.
 func (c *cluster) scenarios() []scenario {
 	return []scenario{
-		{"loss", c.lose}, {"partition", c.cut}, {"separation", c.separate}, {"suspension", c.suspend}, {"slow link", c.slow},
+		{name: "loss", run: c.lose}, {name: "partition", run: c.cut}, {name: "separation", run: c.separate},
+		{name: "suspension", run: c.suspend, long: true}, {name: "slow link", run: c.slow, long: true},
 	}
 }
 
