@@ -76,7 +76,8 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 	m := &metrics{
 		requests: vec(
 			"livegraph_http_requests_total",
-			"Total number of handled requests by route pattern (none: no route), method and status.",
+			"Total number of handled requests by route pattern (none: no route), method and status. 499: the request failed "+
+				"because its client had disconnected.",
 			"route", "method", "status",
 		),
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{

@@ -120,20 +120,37 @@ func StreamList(w http.ResponseWriter, r *http.Request, meta Meta, items func(ou
 // NoContent responds with 204.
 func NoContent(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }
 
+// StatusDisconnected is the status of a request that failed because its client had disconnected, as in nginx and
+// Prometheus. The client does not receive it; it keeps logs and metrics free of errors that the server did not cause.
+const StatusDisconnected = 499
+
 // Error responds with the public form of err. It logs errors of the server once. Internal
 // details are not sent.
 func Error(w http.ResponseWriter, r *http.Request, err error) {
 	fe := Public(err)
 	entry := table[fe.Kind]
-	logFailure(r.Context(), fe, err)
+	disconnected := isDisconnected(r.Context(), fe)
+	if !disconnected {
+		logFailure(r.Context(), fe, err)
+	}
 	setErrorHeaders(w.Header(), fe, entry.status, challengeOf(r.Context()))
 	answer := failure{Error: problem(fe), RequestID: RequestID(r.Context())}
 	status, mediaType, body := answer.applyDialect(r, fe, entry.status)
+	if disconnected {
+		status = StatusDisconnected
+	}
 	if mediaType != "" {
 		Raw(w, status, mediaType, body)
 		return
 	}
 	write(w, r, status, answer)
+}
+
+// isDisconnected reports whether a failure follows from the end of the client's connection, which cancels the context
+// of the request. An internal error does not, although the client has disconnected.
+func isDisconnected(ctx context.Context, fe *fault.Error) bool {
+	return errors.Is(context.Cause(ctx), context.Canceled) && fe.Kind != fault.Internal &&
+		table[fe.Kind].status >= http.StatusInternalServerError
 }
 
 // logFailure logs an error of the server.

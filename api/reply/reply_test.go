@@ -71,6 +71,32 @@ func TestTheEndOfAWaitIsATimeout(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, reply.StatusOf(context.Canceled))
 }
 
+func TestAClientThatDisconnectedIsNoErrorOfTheServer(t *testing.T) {
+	closed, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, end := context.WithTimeout(t.Context(), 0)
+	defer end()
+	stopped, stop := context.WithCancelCause(t.Context())
+	stop(errors.New("the server stops"))
+	waited := fmt.Errorf("reading: %w", context.Canceled)
+	for _, c := range []struct {
+		ctx    context.Context //nolint:containedctx // it is what the case is about
+		err    error
+		status int
+	}{
+		{closed, waited, reply.StatusDisconnected},
+		{closed, fault.Wrap(waited, fault.Unavailable, "The store is not available"), reply.StatusDisconnected},
+		{closed, errors.New("a defect"), http.StatusInternalServerError},
+		{closed, fault.New(fault.NotFound, "No such node"), http.StatusNotFound},
+		{late, context.DeadlineExceeded, http.StatusGatewayTimeout},
+		{stopped, waited, http.StatusServiceUnavailable},
+		{t.Context(), waited, http.StatusServiceUnavailable},
+	} {
+		w, _ := answer(func(w http.ResponseWriter, r *http.Request) { reply.Error(w, r.WithContext(c.ctx), c.err) })
+		require.Equal(t, c.status, w.Code, c.err)
+	}
+}
+
 func TestListsAreNeverNull(t *testing.T) {
 	w, body := answer(func(w http.ResponseWriter, r *http.Request) {
 		reply.List[string](w, r, nil, reply.PageMeta(120, 50, 100, 0))

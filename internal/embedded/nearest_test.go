@@ -1,10 +1,14 @@
 package embedded_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/livegraph/livegraph/test/testenv"
+)
 
 // nearest.py replaces the search of milvus-lite. It must find the same results.
 func TestSearchesOfTheEmbeddedMilvusFindWhatMilvusLiteFinds(t *testing.T) {
-	for _, seed := range []string{"1", "2"} {
+	for _, seed := range testenv.InFull([]string{"1", "2"}, []string{"1"}) {
 		checkInPython(t, "milvus", "testdata/nearest_check.py", seed)
 	}
 }

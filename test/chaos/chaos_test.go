@@ -43,13 +43,12 @@ func requireNoViolation(t *testing.T, c run.Config) {
 }
 
 func TestNothingIsWrongAfterFaultsUnderLoad(t *testing.T) {
-	faults := 14
-	if testenv.Full() {
-		faults = 28
-	}
-	requireNoViolation(t, run.Config{Environment: environment.Options{Seed: shortSeed}, Faults: faults, PerRound: 14})
+	requireNoViolation(t, run.Config{
+		Environment: environment.Options{Seed: shortSeed}, Faults: testenv.InFull(28, 7), PerRound: testenv.InFull(14, 7),
+	})
 }
 
 func TestALossIsDetectedLoggedAndSurvived(t *testing.T) {
+	testenv.RequireFull(t)
 	requireNoViolation(t, run.Config{Environment: environment.Options{Seed: shortSeed}, Faults: 5, Losing: true})
 }

@@ -16,6 +16,7 @@ import (
 // TestTheExamplesOfTheDocumentationWork runs the commands of docs/promql.md, and reads as Grafana does with
 // its data source.
 func TestTheExamplesOfTheDocumentationWork(t *testing.T) {
+	requireFull(t)
 	page := read(t, "docs/promql.md")
 	s := startServer(t)
 	status, answer := s.do(t, http.MethodPost, "/api/live-data/ingest", "text/plain", []byte("pump,side=left temperature=71.5"))

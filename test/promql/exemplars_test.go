@@ -122,6 +122,7 @@ func selectExemplars(t *testing.T, db *tsdb.DB, query string, start, end time.Ti
 
 // TestExemplarsAreThoseOfPrometheus sends the same requests to Livegraph and to Prometheus.
 func TestExemplarsAreThoseOfPrometheus(t *testing.T) {
+	requireFull(t)
 	s := startServer(t)
 	db, handler := prometheusWithExemplars(t)
 	begin := time.Now().Add(-10 * time.Minute).Truncate(time.Second)

@@ -19,9 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shortFiles are the files of Prometheus' tests that also run in the short form.
-var shortFiles = []string{"native_histograms.test", "selectors.test", "staleness.test", "subquery.test", "at_modifier.test", "collision.test"}
-
 // comparePromqltest runs the tests of Prometheus' own PromQL. It writes the samples that they load to one
 // workspace per state of their data, and compares the answers to all queries that they evaluate, errors included,
 // with those of a Prometheus with default settings: the tests expect experimental features, so their own
@@ -30,7 +27,7 @@ func (s *server) comparePromqltest(t *testing.T) {
 	r := &recorder{
 		Engine: promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery), oracle: newEngine(), t: t,
 	}
-	promqltest.RunBuiltinTestsWithStorage(chosenFiles{t}, r, func(t testing.TB) storage.Storage {
+	promqltest.RunBuiltinTestsWithStorage(namedByFile{t}, r, func(t testing.TB) storage.Storage {
 		return &recordedStorage{
 			TestStorage: teststorage.New(t, withStartTimes), withoutStarts: teststorage.New(t),
 			current: &dataset{file: path.Base(t.Name())},
@@ -39,7 +36,7 @@ func (s *server) comparePromqltest(t *testing.T) {
 	s.writeDatasets(t, r.datasets)
 	compared, answered, failed, points := 0, 0, 0, 0
 	for _, d := range r.datasets {
-		for _, q := range sampled(d.queries, 5) {
+		for _, q := range d.queries {
 			got := d.server.ask(t, q.evaluation)
 			n, err := got.matches(q.evaluation, q.want)
 			if err != nil {
@@ -59,19 +56,8 @@ func (s *server) comparePromqltest(t *testing.T) {
 		"%d queries of %d datasets, %d with a result, %d with an error, %d points", compared, len(r.datasets), answered,
 		failed, points,
 	)
-	require.Greater(t, compared, map[bool]int{false: 250, true: 14_000}[full()])
+	require.Greater(t, compared, 14_000)
 	require.Greater(t, answered, compared/2)
-}
-
-// sampled returns each n-th element in the short form, and otherwise all.
-func sampled[E any](list []E, n int) (chosen []E) {
-	if full() {
-		return list
-	}
-	for i := 0; i < len(list); i += n {
-		chosen = append(chosen, list[i])
-	}
-	return chosen
 }
 
 // withStartTimes sets the options of the storage that the tests expect.
@@ -79,17 +65,11 @@ func withStartTimes(o *tsdb.Options) {
 	o.EnableSTStorage, o.EnableHistogramSTEncoding, o.FloatChunkEncoding = true, true, chunkenc.EncXOR2
 }
 
-// chosenFiles runs the tests of some files.
-type chosenFiles struct{ *testing.T }
+// namedByFile names the tests by their files, without the folder.
+type namedByFile struct{ *testing.T }
 
 // Run implements promqltest.TBRun.
-func (c chosenFiles) Run(name string, test func(*testing.T)) bool {
-	file := path.Base(name)
-	if !full() && !slices.Contains(shortFiles, file) {
-		return true
-	}
-	return c.T.Run(file, test)
-}
+func (n namedByFile) Run(name string, test func(*testing.T)) bool { return n.T.Run(path.Base(name), test) }
 
 // dataset is the samples of a test at the time of a query.
 type dataset struct {

@@ -381,7 +381,7 @@ export interface paths {
         /**
          * Read an edge
          * @description Scope `read:edges`. With `asOfSequence` or `asOf`, the response is the edge as of that state of the graph, and has
-         *     `asOfSequence`. A edge that did not exist then returns 404, and so does one whose content was purged since, with
+         *     `asOfSequence`. An edge that did not exist then returns 404, and so does one whose content was purged since, with
          *     `details.reason` `purged`. If the journal has too many changes to find the state, the response is 422 with
          *     `details.reason` `history_too_long`.
          */
@@ -3090,7 +3090,7 @@ export interface components {
              * @example /api/queries/nodes/{id}
              */
             route: string;
-            /** @description null: interrupted before a response began. */
+            /** @description null: interrupted before a response began. 499: it failed because the client had disconnected. */
             status: number | null;
             /** @description The address of the connection, or from X-Forwarded-For behind a proxy that the operator trusts. */
             ip: string | null;
@@ -3136,7 +3136,7 @@ export interface components {
             /** Format: uuid */
             keyId: string;
             group: string;
-            /** @description null: interrupted before a response began. */
+            /** @description null: interrupted before a response began. 499: it failed because the client had disconnected. */
             status: number | null;
             /** Format: int64 */
             requests: number;

@@ -52,6 +52,7 @@ func newEnvironment(t *testing.T) *environment.Environment {
 }
 
 func TestAnEnvironmentRunsAndRestarts(t *testing.T) {
+	testenv.RequireFull(t)
 	env := newEnvironment(t)
 	require.Len(t, env.APIs(), 2)
 	require.NotEmpty(t, env.First.AdminKey)
