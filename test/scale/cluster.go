@@ -226,9 +226,16 @@ func (h *host) hold() (release func()) {
 	}
 }
 
-// waitReady waits until the processes of a host are ready.
+// waitReady waits until the processes of a host are ready or ctx ends: on a busy machine that takes longer
+// than a process usually gets.
 func (h *host) waitReady(ctx context.Context) error {
-	return each(h.all(), func(p *environment.Process) error { return p.WaitReady(ctx) })
+	return each(h.all(), func(p *environment.Process) error {
+		for {
+			if err := p.WaitReady(ctx); err == nil || ctx.Err() != nil {
+				return err
+			}
+		}
+	})
 }
 
 // others returns the API processes of the other hosts.
