@@ -2,7 +2,9 @@ package scale
 
 import (
 	"bufio"
+	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -23,7 +25,9 @@ func requireNetworks(t *testing.T) {
 		t.Skip("creates network namespaces")
 	}
 	if err := mayCreate(t.Context()); err != nil {
-		testenv.SkipMissing(t, fmt.Sprintf("the simulation of several hosts (network namespaces need root and iproute2: %v)", err))
+		testenv.SkipMissing(t, fmt.Sprintf(
+			"the simulation of several hosts (network namespaces need root and iproute2: %v)", err,
+		))
 	}
 }
 
@@ -110,20 +114,21 @@ func TestALinkIsSlow(t *testing.T) {
 	require.Positive(t, dropped)
 }
 
-// TestMain also is the process that TestNothingIsLeftAfterACrash kills.
+// crashEnv makes the test binary the process that TestNothingIsLeftAfterACrash kills.
 const crashEnv = "LIVEGRAPH_SCALE_CRASH"
 
-func createAndWait() {
-	v, err := newNetwork(contextOfMain(), 1)
+// createAndWait creates a network, starts a process on its host, and waits until it is killed.
+func createAndWait(out io.Writer) {
+	v, err := newNetwork(context.Background(), 1)
+	if err == nil {
+		err = v.Wrap(0, exec.Command("sleep", "600")).Start()
+	}
 	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
+		_, _ = fmt.Fprintln(out, err)
+		return
 	}
-	if err := v.Wrap(0, exec.Command("sleep", "600")).Start(); err != nil {
-		fmt.Println(err)
-	}
-	fmt.Println("created")
-	time.Sleep(10 * time.Minute)
+	_, _ = fmt.Fprintln(out, "created")
+	time.Sleep(10 * time.Minute) // a select without cases is a deadlock
 }
 
 func TestNothingIsLeftAfterACrash(t *testing.T) {

@@ -36,12 +36,11 @@ var binary string
 
 func TestMain(m *testing.M) {
 	if os.Getenv(crashEnv) != "" {
-		createAndWait()
+		createAndWait(os.Stdout)
+		os.Exit(1)
 	}
 	harness.Main(m, &binary)
 }
-
-func contextOfMain() context.Context { return context.Background() }
 
 // number returns the value of an environment variable.
 func number(t *testing.T, name string, absent uint64) uint64 {

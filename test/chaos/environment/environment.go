@@ -270,7 +270,8 @@ func (env *Environment) environment() []string {
 		"LIVEGRAPH_POSTGRES_URL=" + env.Engine(Postgres).ProxyAddress,
 		"LIVEGRAPH_REDIS_URL=" + env.Engine(Redis).ProxyAddress,
 		"LIVEGRAPH_MILVUS_ADDRESS=" + env.Engine(Milvus).ProxyAddress,
-		"LIVEGRAPH_POSTGRES_MAX_CONNS=" + strconv.Itoa(maxConns), "LIVEGRAPH_KAFKA_SESSION_TIMEOUT=" + SessionTimeout.String(),
+		"LIVEGRAPH_POSTGRES_MAX_CONNS=" + strconv.Itoa(maxConns),
+		"LIVEGRAPH_KAFKA_SESSION_TIMEOUT=" + SessionTimeout.String(),
 		"LIVEGRAPH_ROLLUPS_QUIET=2s", "LIVEGRAPH_ROLLUPS_LATE=5s",
 		"LIVEGRAPH_LOG_FORMAT=json",
 	}
