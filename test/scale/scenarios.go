@@ -97,7 +97,7 @@ func (c *cluster) awaitBack(ctx context.Context, h *host) error {
 
 // awaitOthers waits until the other hosts serve every path: points and commands are accepted, read,
 // found and audited through each of their API processes, though a third of the brokers and of the
-// consumers is missing. The state of the log can be read, too.
+// consumers is missing.
 func (c *cluster) awaitOthers(ctx context.Context, h *host) error {
 	ctx, cancel := context.WithTimeout(ctx, serveTimeout)
 	defer cancel()
@@ -107,26 +107,8 @@ func (c *cluster) awaitOthers(ctx context.Context, h *host) error {
 			return fmt.Errorf("%s does not serve without %s: %w", api, h.name, err)
 		}
 	}
-	if err := c.awaitOverview(ctx); err != nil {
-		return fmt.Errorf("the state of the log without %s: %w", h.name, err)
-	}
 	c.options.Log.Info("the other hosts serve", "without", h.name, "after", time.Since(began).Round(time.Millisecond))
 	return nil
-}
-
-// awaitOverview waits until the dead letters can be listed, which reads the state of all topics.
-func (c *cluster) awaitOverview(ctx context.Context) error {
-	for {
-		out, err := c.env.Command(ctx, "dlq", "list").CombinedOutput()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %s", err, out)
-		case <-time.After(time.Second):
-		}
-	}
 }
 
 // isolate calls revert after the isolation, or later when the other hosts serve.
