@@ -64,7 +64,7 @@ sharded() {
 packages() {
   local systems='test/(contract|chaos)$|consumers/(points|commands|embeddings)$|storage/(clickhouse|kafka)$|internal/(embedded|app/cli)$'
   local all
-  all=$(go list ./... | grep -vE '/test/(browser|e2e)$')
+  all=$(go list ./... | grep -vE '/test/(browser|e2e|scale)$')
   if [ "$1" = systems ]; then
     grep 'test/contract$' <<<"$all"
     grep -E "$systems" <<<"$all" | grep -v 'test/contract$'
@@ -115,6 +115,7 @@ if [ -n "${COVER:-}" ]; then
 fi
 if [ "$suite" = all ]; then
   stage shards sharded
+  stage scale go_tests ./test/scale
   for name in grafana helm prometheus influx otel; do stage $name module $name; done
 fi
 

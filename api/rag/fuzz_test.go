@@ -24,10 +24,10 @@ func FuzzSearchBody(f *testing.F) {
 			`"nodeIds":["0194a5b0-0000-7000-8000-00000000000a"],"weights":{"text":0,"vector":0.5,"graph":1},"explain":true}`,
 		`{"query":"a","weights":{"text":0,"vector":0,"graph":0}}`, `{"query":"a","hops":-1,"nodeIds":[""]}`,
 		`{"query":"a","facets":["entityType","tags","timestamp"],"facetLimit":50,"facetInterval":"month"}`,
-		`{"query":"a","rerank":{"candidates":50,"weight":1}}`, `{"query":"a","rerank":{"candidates":0,"weight":2}}`,
 		`{"query":"a","tags":["a","b","a"],"allTags":["c"],"timestamp":{"from":"2026-11-21T07:40:08.1Z"}}`,
 		`{"query":"a","timestamp":{"from":"2026-11-21T07:40:08+01:00","to":"9999-12-31T23:59:59Z"}}`,
 		`{"query":"a","tags":[],"timestamp":{}}`,
+		`{"query":"a","rerank":{"candidates":50,"weight":1}}`, `{"query":"a","rerank":{"candidates":0,"weight":2}}`,
 		`{"query":"a","facets":["tags","tags"]}`, `{"query":"a","facets":[],"facetLimit":0}`,
 		`{"query":"a","maxSentences":10,"limit":1000,"includeLiveData":true}`, `{"query":"a","maxSentences":0}`,
 	} {
@@ -45,11 +45,11 @@ func FuzzSearchBody(f *testing.F) {
 			require.True(t, p.limit >= 1 && p.limit <= request.MaxLimit && p.offset >= 0)
 			require.True(t, q.Limit == p.limit && q.Offset >= 0 && q.Offset <= maxTotal && q.MinScore >= 0 && q.MinScore <= 1)
 			require.LessOrEqual(t, len(q.Filter.Properties), 32)
-			require.True(t, q.Rerank.Candidates >= 0 && q.Rerank.Candidates <= configured.rerank)
-			require.True(t, q.Rerank.Weight >= 0 && q.Rerank.Weight <= 1)
 			d := q.Filter.Document
 			require.True(t, len(d.AnyTags) <= maxFilterTags && len(d.AllTags) <= maxFilterTags)
 			require.True(t, d.From == nil || d.To == nil || d.From.Before(*d.To))
+			require.True(t, q.Rerank.Candidates >= 0 && q.Rerank.Candidates <= configured.rerank)
+			require.True(t, q.Rerank.Weight >= 0 && q.Rerank.Weight <= 1)
 			require.True(t, len(q.Facets.Names) <= 3 && q.Facets.Limit >= 1 && q.Facets.Limit <= maxFacetLimit)
 		}
 		var hybrid hybridBody

@@ -79,6 +79,18 @@ func TestAPageOfASearchHasItsFacets(t *testing.T) {
 	check(t, found.Facets == nil, "%+v", found.Facets)
 }
 
+func TestSearchesAreFilteredByDocuments(t *testing.T) {
+	s := serve(t, func(_ int, w http.ResponseWriter, _ *received) { page(w, `[]`, false, "null") })
+	at := time.Date(2026, 11, 21, 7, 40, 8, 0, time.UTC)
+	_, err := s.client(t).Search.Nodes(t.Context(), livegraph.SearchQuery{
+		Query: "a", Tags: []string{"b", "c"}, AllTags: []string{"d"}, Timestamp: &livegraph.TimestampRange{From: at},
+	})
+	noError(t, err)
+	equal(
+		t, `{"query":"a","tags":["b","c"],"allTags":["d"],"timestamp":{"from":"2026-11-21T07:40:08Z"}}`, s.all()[0].body,
+	)
+}
+
 func TestAPageOfASearchHasItsReranking(t *testing.T) {
 	s := serve(t, func(_ int, w http.ResponseWriter, _ *received) {
 		_, _ = w.Write([]byte(`{"success":true,"data":[],"meta":{"total":3,"limit":10,"offset":0,"hasMore":false,` +
@@ -93,18 +105,6 @@ func TestAPageOfASearchHasItsReranking(t *testing.T) {
 	_, err = s.client(t).Search.Nodes(t.Context(), livegraph.SearchQuery{Query: "a", Rerank: &livegraph.RerankOptions{}})
 	noError(t, err)
 	equal(t, `{"query":"a","rerank":{}}`, s.all()[1].body)
-}
-
-func TestSearchesAreFilteredByDocuments(t *testing.T) {
-	s := serve(t, func(_ int, w http.ResponseWriter, _ *received) { page(w, `[]`, false, "null") })
-	at := time.Date(2026, 11, 21, 7, 40, 8, 0, time.UTC)
-	_, err := s.client(t).Search.Nodes(t.Context(), livegraph.SearchQuery{
-		Query: "a", Tags: []string{"b", "c"}, AllTags: []string{"d"}, Timestamp: &livegraph.TimestampRange{From: at},
-	})
-	noError(t, err)
-	equal(
-		t, `{"query":"a","tags":["b","c"],"allTags":["d"],"timestamp":{"from":"2026-11-21T07:40:08Z"}}`, s.all()[0].body,
-	)
 }
 
 func TestASourceIsFoundByItsExactName(t *testing.T) {

@@ -400,7 +400,6 @@ type AnswerQuery struct {
 	// Only nodes whose top-level properties have these values. A list of up to 100 values matches any of them. Values
 	// are compared with their type: `7` is not `"7"`.
 	Properties map[string]any `json:"properties,omitempty"`
-	Rerank     *RerankOptions `json:"rerank,omitempty"`
 
 	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
 	// passages. Nodes without a document do not pass.
@@ -409,6 +408,7 @@ type AnswerQuery struct {
 	// Only nodes of documents with each of these tags. With `tags`, both conditions apply.
 	AllTags   []string        `json:"allTags,omitempty"`
 	Timestamp *TimestampRange `json:"timestamp,omitempty"`
+	Rerank    *RerankOptions  `json:"rerank,omitempty"`
 
 	// Maximum number of edges from a seed. 0: only nodes that are found without the traversal.
 	Hops *int `json:"hops,omitempty"`

@@ -176,7 +176,10 @@ func (c *Client) measureSizes(ctx context.Context, t *topic) {
 		c.log.Debug("the partitions' sizes cannot be read", "topic", t.name, "error", err)
 		return
 	}
-	t.fill.sizes = sizes
+	if t.fill.sizes == nil {
+		t.fill.sizes = sizes
+	}
+	maps.Copy(t.fill.sizes, sizes) // partitions on brokers that do not respond keep their last size
 	topics, err := c.admin.DescribeTopicConfigs(ctx, t.name)
 	if err != nil {
 		c.log.Debug("the log's retention cannot be read", "topic", t.name, "error", err)
@@ -235,13 +238,14 @@ func (c *Client) reportLoss(t *topic, partition int32, s PartitionState) {
 		"topic", t.name, "partition", partition, "committed", s.Committed, "logStart", s.Start, "records", s.Start-from)
 }
 
-// partitionSizes returns the bytes of the largest replica of each partition of a topic.
+// partitionSizes returns the bytes of the largest replica of each partition of a topic that is
+// on a broker that responds.
 func (c *Client) partitionSizes(ctx context.Context, t *topic) (map[int32]int64, error) {
 	var all kadm.TopicsSet
 	for p := range t.state().Partitions {
 		all.Add(t.name, p)
 	}
-	dirs, err := c.admin.DescribeAllLogDirs(ctx, all)
+	dirs, err := LogDirs(ctx, c.admin, all)
 	if err != nil {
 		return nil, err
 	}

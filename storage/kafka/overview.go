@@ -157,6 +157,17 @@ func (c *Client) addOffsets(ctx context.Context, o *Overview) error {
 	return nil
 }
 
+// LogDirs returns the log directories of the brokers that respond, with the partitions of a set; nil: all
+// partitions. Partitions whose replicas are all on other brokers are missing. It returns an error only if
+// no broker responds: the loss of one must not make the others' sizes unknown.
+func LogDirs(ctx context.Context, admin *kadm.Client, partitions kadm.TopicsSet) (kadm.DescribedAllLogDirs, error) {
+	dirs, err := admin.DescribeAllLogDirs(ctx, partitions)
+	if partial, ok := errors.AsType[*kadm.ShardErrors](err); ok && !partial.AllFailed {
+		err = nil
+	}
+	return dirs, err
+}
+
 // addSizes adds the retention and the partitions' bytes to overviews.
 func (c *Client) addSizes(ctx context.Context, overviews []Overview, all kadm.TopicsSet) error {
 	if len(overviews) == 0 {
@@ -166,7 +177,7 @@ func (c *Client) addSizes(ctx context.Context, overviews []Overview, all kadm.To
 	if err != nil {
 		return errRequest("reading the topics' settings", err)
 	}
-	dirs, err := c.admin.DescribeAllLogDirs(ctx, all)
+	dirs, err := LogDirs(ctx, c.admin, all)
 	if err != nil {
 		return errRequest("reading the partitions' sizes", err)
 	}

@@ -3,6 +3,8 @@ package kafka
 import (
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -104,4 +107,65 @@ func TestAWrongPartitionCountIsInvalidAndNotUnavailable(t *testing.T) {
 	err = c.FindTopics(t.Context())
 	require.Equal(t, fault.Invalid, fault.KindOf(err), "%v", err)
 	require.ErrorContains(t, err, "7 are configured")
+}
+
+// TestSizesAreReadWithoutABroker has one broker of three that does not describe its log. The sizes of the
+// replicas on the others are read; where they have none, the size is the last known one.
+func TestSizesAreReadWithoutABroker(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(3))
+	require.NoError(t, err)
+	t.Cleanup(cluster.Close)
+	c := openEvents(t, cluster.ListenAddrs())
+	for _, workspace := range workspacesIn(4) {
+		require.NoError(t, c.ProduceEvents(t.Context(), []Record{{Workspace: workspace, Value: []byte("change")}}))
+	}
+	sizes := func() map[int32]int64 {
+		overviews, err := c.Overviews(t.Context(), TopicEvents)
+		require.NoError(t, err)
+		overview := map[int32]int64{}
+		for _, p := range overviews[0].Partitions {
+			overview[p.Partition] = p.Bytes
+		}
+		measured, err := c.partitionSizes(t.Context(), c.events)
+		require.NoError(t, err)
+		for p, size := range measured {
+			require.Equal(t, size, overview[p])
+		}
+		return measured
+	}
+	complete := sizes()
+	require.Len(t, complete, 4)
+	control := func(answer func(*kmsg.DescribeLogDirsRequest) (refused bool)) {
+		cluster.ControlKey(int16(kmsg.DescribeLogDirs), func(request kmsg.Request) (kmsg.Response, error, bool) {
+			cluster.KeepControl()
+			if !answer(request.(*kmsg.DescribeLogDirsRequest)) {
+				return nil, nil, false
+			}
+			response := request.ResponseKind().(*kmsg.DescribeLogDirsResponse)
+			response.ErrorCode = kerr.UnknownServerError.Code
+			return response, nil, true
+		})
+	}
+	control(func(*kmsg.DescribeLogDirsRequest) bool { return cluster.CurrentNode() == 0 })
+	require.Equal(t, complete, sizes())
+
+	control(func(request *kmsg.DescribeLogDirsRequest) bool {
+		for i, topic := range request.Topics { // the others have no replica of partition 0
+			request.Topics[i].Partitions = slices.DeleteFunc(topic.Partitions, func(p int32) bool { return p == 0 })
+		}
+		return cluster.CurrentNode() == 0
+	})
+	others := sizes()
+	require.Len(t, others, 3)
+	require.NotContains(t, others, int32(0))
+	fill := &c.events.fill
+	fill.mu.Lock()
+	defer fill.mu.Unlock()
+	fill.sizes = maps.Clone(complete)
+	c.measureSizes(t.Context(), c.events)
+	require.Equal(t, complete, fill.sizes)
+
+	control(func(*kmsg.DescribeLogDirsRequest) bool { return true })
+	_, err = c.Overviews(t.Context(), TopicEvents)
+	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
 }

@@ -88,7 +88,7 @@ func (r *Result) readKafka(
 	if capabilities.BatchesInMemory {
 		r.Version = embedded
 	}
-	if dirs, err := logDirs(ctx, admin); err == nil {
+	if dirs, err := kafka.LogDirs(ctx, admin, nil); err == nil {
 		var disk int64
 		dirs.Each(func(d kadm.DescribedLogDir) { disk += d.Size() })
 		r.DiskBytes = &disk
@@ -117,16 +117,6 @@ func checkTopics(ctx context.Context, admin *kadm.Client, prefix string) []Resul
 		r.warn(strings.Join(f.Topics, ", ")+": "+f.Detail, f.Advice)
 	}
 	return []Result{r}
-}
-
-// logDirs returns the log directories of the brokers that respond.
-func logDirs(ctx context.Context, admin *kadm.Client) (kadm.DescribedAllLogDirs, error) {
-	dirs, err := admin.DescribeAllLogDirs(ctx, nil)
-	var partial *kadm.ShardErrors
-	if errors.As(err, &partial) && !partial.AllFailed {
-		err = nil
-	}
-	return dirs, err
 }
 
 // checkRetention reports the lag of the points consumer, and how long an outage of it
@@ -197,7 +187,7 @@ func retentionBytes(ctx context.Context, admin *kadm.Client, topic string) (int6
 func logSize(
 	ctx context.Context, admin *kadm.Client, topic string,
 ) (bytes, busiest int64, age time.Duration, err error) {
-	dirs, err := logDirs(ctx, admin)
+	dirs, err := kafka.LogDirs(ctx, admin, nil)
 	if err != nil {
 		return 0, 0, 0, err
 	}

@@ -28,8 +28,8 @@ type searchInput struct {
 
 func (in *searchInput) body() map[string]any {
 	body := queryBody(in.Query, in.EntityTypes, in.MinScore, in.Limit)
-	addRerank(body, in.Rerank)
 	in.addFilter(body)
+	addRerank(body, in.Rerank)
 	body["offset"] = in.Offset
 	return body
 }
@@ -127,8 +127,8 @@ type answerInput struct {
 
 func (c *client) answerQuestion(ctx context.Context, in answerInput) (any, error) {
 	body := queryBody(in.Query, in.EntityTypes, in.MinScore, in.Limit)
-	addRerank(body, in.Rerank)
 	in.addFilter(body)
+	addRerank(body, in.Rerank)
 	in.addTo(body)
 	if in.MaxSentences != 0 {
 		body["maxSentences"] = in.MaxSentences

@@ -3,14 +3,13 @@ package main
 // selected are the schemas that methods of the SDK name. Those that they refer to are added.
 var selected = []string{
 	"Account", "Alert", "Alertmanager", "Analysis", "Answer", "AnswerQuery", "BatchResult", "CascadeEdges", "Change",
-	"Command", "CommandResult", "CommandState", "CreateEdge", "CreateNode", "DeletedDocument", "Document", "Edge", "ErrorDetails",
-	"GraphCounts", "HybridHit", "HybridQuery", "IndexStatus", "IngestResult", "ListedRuleFile", "Neighbor",
-	"NewAlertmanager", "NewAnalysis", "NewDocument", "NewSavedQuery", "NewSource", "NewWebhook", "Node", "Path",
-	"Pattern", "PatternMatches", "Point", "PointRows", "PointSeries", "PointsDeletion", "Precision", "Problem",
+	"Command", "CommandResult", "CommandState", "CreateEdge", "CreateNode", "DeletedDocument", "Document", "Edge",
+	"ErrorDetails", "GraphCounts", "HybridHit", "HybridQuery", "IndexStatus", "IngestResult", "ListedRuleFile",
+	"Neighbor", "NewAlertmanager", "NewAnalysis", "NewDocument", "NewSavedQuery", "NewSource", "NewWebhook", "Node",
+	"Path", "Pattern", "PatternMatches", "Point", "PointRows", "PointSeries", "PointsDeletion", "Precision", "Problem",
 	"PutDocumentResult", "Reranking", "RuleFile", "RunSavedQuery", "SavedQuery", "SavedQueryPatch", "SearchFacets",
-	"SearchHit", "SearchQuery", "Series", "Source", "SourcePatch", "StoredRuleFile",
-	"Subgraph", "UpdateEdge", "UpdateNode", "UpsertEdge", "UpsertNode", "Webhook", "WebhookDelivery", "WebhookPatch",
-	"WebhookWithSecret",
+	"SearchHit", "SearchQuery", "Series", "Source", "SourcePatch", "StoredRuleFile", "Subgraph", "UpdateEdge",
+	"UpdateNode", "UpsertEdge", "UpsertNode", "Webhook", "WebhookDelivery", "WebhookPatch", "WebhookWithSecret",
 }
 
 // named are schemas inside others, by their paths, with their names. [] are the items of an array. Paths that share

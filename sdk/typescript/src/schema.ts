@@ -4050,12 +4050,12 @@ export interface components {
              */
             minScore?: number;
             properties?: components["schemas"]["PropertyFilter"];
-            rerank?: components["schemas"]["RerankOptions"];
             /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
             tags?: string[];
             /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
             allTags?: string[];
             timestamp?: components["schemas"]["TimestampRange"];
+            rerank?: components["schemas"]["RerankOptions"];
             /**
              * @description Maximum number of edges from a seed. 0: only nodes that are found without the traversal.
              * @default 2

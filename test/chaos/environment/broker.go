@@ -104,23 +104,19 @@ func newBroker(dir, logPath string, cfg brokerConfig) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Process{
-		Name: "kafka", logPath: logPath,
-		command: func() *exec.Cmd {
-			_ = os.Remove(cfg.Address)
-			cmd := exec.Command(self)
-			cmd.Dir = dir
-			cmd.Env = append(os.Environ(), brokerEnv+"="+string(value))
-			return cmd
-		},
-		probe: func(ctx context.Context) error {
-			at, err := readBrokerInfo(cfg.Address)
-			if err != nil {
-				return err
-			}
-			return probeKafka(ctx, at)
-		},
-	}, nil
+	return NewProcess("kafka", logPath, func() *exec.Cmd {
+		_ = os.Remove(cfg.Address)
+		cmd := exec.Command(self)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), brokerEnv+"="+string(value))
+		return cmd
+	}, func(ctx context.Context) error {
+		at, err := readBrokerInfo(cfg.Address)
+		if err != nil {
+			return err
+		}
+		return probeKafka(ctx, at)
+	}), nil
 }
 
 // probeKafka pings a broker directly.

@@ -1,10 +1,13 @@
 package environment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
+	"strconv"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
@@ -16,10 +19,18 @@ import (
 	"github.com/livegraph/livegraph/test/engines/apachekafka"
 )
 
-// postgresSettings override those of the embedded edition. In these tests only processes crash, not
-// the machine, so the kernel keeps what Postgres has written. There are few connections, so that a
-// fault can use them up.
-var postgresSettings = map[string]string{"fsync": "off", "max_connections": "80", "shared_buffers": "64MB"}
+// postgresSettings returns the settings that override those of the embedded edition. In these tests only
+// processes crash, not the machine, so the kernel keeps what Postgres has written. There are few
+// connections, so that a fault can use them up, but enough for all processes.
+func (env *Environment) postgresSettings() map[string]string {
+	connections := max(80, 40+maxConns*len(env.options.Hosts)*len(HostRoles))
+	return map[string]string{
+		"fsync": "off", "max_connections": strconv.Itoa(connections), "shared_buffers": "64MB",
+	}
+}
+
+// maxConns is the number of connections to Postgres of each process.
+const maxConns = 8
 
 // clickhouseMemory is low enough that a fault can use it up, in bytes.
 const clickhouseMemory = 1 << 30
@@ -45,11 +56,14 @@ func (env *Environment) starters() map[string]starter {
 		Redis:  child(Redis, embedded.StartValkey),
 		Milvus: child(Milvus, embedded.StartMilvus),
 		Postgres: child(Postgres, func(ctx context.Context, o engine.Options) (*supervisor.Process, error) {
-			return embedded.StartPostgres(ctx, embedded.PostgresOptions{Options: o, Settings: postgresSettings})
+			return embedded.StartPostgres(ctx, embedded.PostgresOptions{Options: o, Settings: env.postgresSettings()})
 		}),
 		Kafka: env.startBroker,
 	}
-	if env.options.Kafka == Apache {
+	switch {
+	case len(env.options.Brokers) > 0:
+		delete(all, Kafka)
+	case env.options.Kafka == Apache:
 		all[Kafka] = env.startApache
 	}
 	if env.options.Embedder {
@@ -92,7 +106,8 @@ func (env *Environment) startEngines(ctx context.Context) error {
 
 // newProxy opens a proxy without a target.
 func (env *Environment) newProxy() (*proxy.Proxy, error) {
-	link, err := proxy.Listen("127.0.0.1:0", "", env.options.Seed)
+	address := net.JoinHostPort(cmp.Or(env.options.Address, "127.0.0.1"), "0")
+	link, err := proxy.Listen(address, "", env.options.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +124,8 @@ func (env *Environment) startBroker(ctx context.Context, o engine.Options, link 
 	if err != nil {
 		return nil, err
 	}
-	p.start()
-	stop := func(context.Context) error { p.stop(); return nil }
+	p.Start()
+	stop := func(context.Context) error { p.Stop(); return nil }
 	if err := p.WaitReady(ctx); err != nil {
 		return nil, errors.Join(err, stop(ctx))
 	}

@@ -50,6 +50,15 @@ type Options struct {
 	Disks    bool   // mount a disk for each engine, which can be filled; see MayMount
 	Seed     uint64 // of the random choices of the proxies
 	Log      *slog.Logger
+
+	// Hosts run one process of each of HostRoles; empty: the processes run on this machine, each
+	// consumer once, so that stopping the process makes the consumer unavailable.
+	Hosts []Host
+	// Brokers are the addresses, host:port, of a Kafka without a login that the caller runs; empty: the
+	// environment starts one.
+	Brokers []string
+	// Address is the IP address on which the proxies listen; default: the loopback interface.
+	Address string
 }
 
 // FirstRun is the content of first-run.json.
@@ -75,6 +84,8 @@ type Environment struct {
 type Role struct {
 	*Process
 	Role      string // as in --roles
+	Host      string // name of its host; empty: this machine
+	Binary    string // that the next start runs; it may be changed while the process is held and does not run
 	Listen    string // host:port
 	Metrics   string // likewise
 	DataDir   string
@@ -82,8 +93,7 @@ type Role struct {
 	Duplicate bool // it was started by StartDuplicate
 }
 
-// roles are the processes of an environment: each consumer once, so that stopping the process makes
-// the consumer unavailable.
+// roles are the processes of an environment without hosts.
 var roles = []struct {
 	role  string
 	count int
@@ -113,7 +123,7 @@ func Start(ctx context.Context, o Options) (*Environment, error) {
 func (env *Environment) Stop(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, r := range env.Roles("") {
-		all.Go(r.stop)
+		all.Go(r.Stop)
 	}
 	all.Wait()
 	var errs []error
@@ -174,6 +184,9 @@ func (env *Environment) APIs() []string {
 
 // Brokers returns the addresses of the Kafka proxies, host:port.
 func (env *Environment) Brokers() []string {
+	if len(env.options.Brokers) > 0 {
+		return env.options.Brokers
+	}
 	brokers := []string{env.Engine(Kafka).ProxyAddress}
 	if second := env.Engine(Kafka2); second != nil {
 		brokers = append(brokers, second.ProxyAddress)
@@ -194,17 +207,15 @@ func (env *Environment) Apache() bool { return env.broker == nil }
 // startRoles starts the processes of the binary on empty engines, and reads the first-run.json that
 // one of them has written.
 func (env *Environment) startRoles(ctx context.Context) error {
-	for _, r := range roles {
-		for n := range r.count {
-			role, err := env.newRole(r.role, r.role+"-"+strconv.Itoa(n+1))
-			if err != nil {
-				return err
-			}
-			env.mu.Lock()
-			env.processes = append(env.processes, role)
-			env.mu.Unlock()
-			role.start()
-		}
+	all, err := env.newRoles()
+	if err != nil {
+		return err
+	}
+	env.mu.Lock()
+	env.processes = all
+	env.mu.Unlock()
+	for _, role := range all {
+		role.Start()
 	}
 	if err := env.WaitReady(ctx); err != nil {
 		return err
@@ -224,7 +235,7 @@ func (env *Environment) startRoles(ctx context.Context) error {
 
 // newRole prepares a process of the binary without starting it.
 func (env *Environment) newRole(role, name string) (*Role, error) {
-	r := &Role{Role: role, DataDir: filepath.Join(env.options.Dir, "processes", name)}
+	r := env.describeRole(role, name)
 	var err error
 	if r.Disk, err = env.makeDir(r.DataDir, role); err != nil {
 		return nil, err
@@ -236,17 +247,7 @@ func (env *Environment) newRole(role, name string) (*Role, error) {
 		}
 		*address = free
 	}
-	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	r.Process = &Process{
-		Name: name, logPath: filepath.Join(env.logs(), name+".log"),
-		command: func() *exec.Cmd {
-			cmd := exec.Command(env.options.Binary, "serve", "--roles", role, "--data-dir", r.DataDir,
-				"--listen", r.Listen, "--metrics-listen", r.Metrics)
-			cmd.Env = append(os.Environ(), env.environment()...)
-			return cmd
-		},
-		probe: func(ctx context.Context) error { return probeReady(ctx, client, "http://"+r.Listen+"/readyz") },
-	}
+	r.Process = env.newProcess(r, name, func(cmd *exec.Cmd) *exec.Cmd { return cmd })
 	return r, nil
 }
 
@@ -269,7 +270,8 @@ func (env *Environment) environment() []string {
 		"LIVEGRAPH_POSTGRES_URL=" + env.Engine(Postgres).ProxyAddress,
 		"LIVEGRAPH_REDIS_URL=" + env.Engine(Redis).ProxyAddress,
 		"LIVEGRAPH_MILVUS_ADDRESS=" + env.Engine(Milvus).ProxyAddress,
-		"LIVEGRAPH_POSTGRES_MAX_CONNS=8", "LIVEGRAPH_KAFKA_SESSION_TIMEOUT=" + SessionTimeout.String(),
+		"LIVEGRAPH_POSTGRES_MAX_CONNS=" + strconv.Itoa(maxConns),
+		"LIVEGRAPH_KAFKA_SESSION_TIMEOUT=" + SessionTimeout.String(),
 		"LIVEGRAPH_ROLLUPS_QUIET=2s", "LIVEGRAPH_ROLLUPS_LATE=5s",
 		"LIVEGRAPH_LOG_FORMAT=json",
 	}
@@ -298,7 +300,7 @@ func (env *Environment) StartDuplicate(role, name string) (duplicate *Role, end 
 		return nil, nil, err
 	}
 	duplicate.Duplicate = true
-	duplicate.start()
+	duplicate.Start()
 	env.mu.Lock()
 	env.processes = append(env.processes, duplicate)
 	env.mu.Unlock()

@@ -54,8 +54,14 @@ type Process struct {
 	starts   int
 }
 
-// start starts the supervisor of the process.
-func (p *Process) start() {
+// NewProcess returns a process without starting it. command returns the command of each start, and
+// probe returns nil once the process serves.
+func NewProcess(name, logPath string, command func() *exec.Cmd, probe func(context.Context) error) *Process {
+	return &Process{Name: name, logPath: logPath, command: command, probe: probe}
+}
+
+// Start starts the supervisor of the process.
+func (p *Process) Start() {
 	p.done, p.changed = make(chan struct{}), make(chan struct{})
 	go p.supervise()
 }
@@ -285,8 +291,8 @@ func (p *Process) waitFor(ctx context.Context, condition func() bool) error {
 // errStopped means that the process has been stopped permanently.
 var errStopped = errors.New("it has ended permanently")
 
-// stop stops the process permanently.
-func (p *Process) stop() {
+// Stop stops the process permanently.
+func (p *Process) Stop() {
 	if p.done == nil {
 		return
 	}

@@ -60,13 +60,15 @@ type client struct {
 	apis []string
 	next atomic.Int64
 	http *http.Client
+	// avoid are the times, in nanoseconds, until which requests go to other processes, with Failover.
+	avoid []atomic.Int64
 
 	answered, unanswered atomic.Int64
 	lastUnknown          atomic.Int64 // time of the last request with an unknown outcome, in nanoseconds
 }
 
 func newClient(l *Load, apis []string) *client {
-	return &client{load: l, apis: apis, http: &http.Client{
+	return &client{load: l, apis: apis, avoid: make([]atomic.Int64, len(apis)), http: &http.Client{
 		Transport: &http.Transport{
 			DialContext:         (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
 			MaxIdleConnsPerHost: 32, IdleConnTimeout: 30 * time.Second,
@@ -76,12 +78,30 @@ func newClient(l *Load, apis []string) *client {
 	}}
 }
 
-// base returns the URL of a process, numbered from 1, or of the next one if api is 0.
-func (c *client) base(api int) string {
-	if api == 0 {
-		api = int(c.next.Add(1))
+// avoidTime is the time for which a process that did not answer gets no requests, with Failover.
+const avoidTime = 2 * time.Second
+
+// choose returns the index of a process, numbered from 1, or of the next one if api is 0.
+func (c *client) choose(api int) int {
+	if api > 0 {
+		return (api - 1) % len(c.apis)
 	}
-	return c.apis[(api-1)%len(c.apis)]
+	now := time.Now().UnixNano()
+	for range c.apis {
+		next := int(c.next.Add(1)-1) % len(c.apis)
+		if c.avoid[next].Load() < now {
+			return next
+		}
+	}
+	return int(c.next.Add(1)-1) % len(c.apis)
+}
+
+// recordUnanswered records that a process did not answer a request.
+func (c *client) recordUnanswered(q call) {
+	c.unanswered.Add(1)
+	if c.load.cfg.Failover && q.api > 0 {
+		c.avoid[q.api-1].Store(time.Now().Add(avoidTime).UnixNano())
+	}
 }
 
 // errUnknown means that the outcome of a request is unknown.
@@ -104,13 +124,14 @@ func (c *client) do(ctx context.Context, q call) (*answer, error) {
 func (c *client) send(ctx context.Context, q call) (*answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
+	q.api = 1 + c.choose(q.api)
 	request, err := c.request(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		c.unanswered.Add(1)
+		c.recordUnanswered(q)
 		return nil, fmt.Errorf("%w: %w", errUnknown, err)
 	}
 	defer func() { _ = response.Body.Close() }()
@@ -142,7 +163,7 @@ func (c *client) request(ctx context.Context, q call) (*http.Request, error) {
 	if q.body != nil {
 		body = oneShotReader{bytes.NewReader(q.body)}
 	}
-	request, err := http.NewRequestWithContext(ctx, q.method, c.base(q.api)+q.path, body)
+	request, err := http.NewRequestWithContext(ctx, q.method, c.apis[c.choose(q.api)]+q.path, body)
 	if err != nil {
 		return nil, err
 	}

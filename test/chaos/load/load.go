@@ -93,7 +93,10 @@ type Config struct {
 	// ReplayEvery is the number of rounds between replays of all points from the start of the log,
 	// which must not change anything; 0: 5, negative: never.
 	ReplayEvery int
-	Log         *slog.Logger
+	// Failover makes the load prefer API processes that answered their last request, like a load
+	// balancer. Otherwise, it sends requests to all of them in turn.
+	Failover bool
+	Log      *slog.Logger
 }
 
 // Violation is a violated invariant.

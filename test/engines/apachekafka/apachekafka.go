@@ -104,12 +104,12 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 	b.Process, err = s.Run(ctx, supervisor.Spec{
 		Address: address,
 		Command: func() (*exec.Cmd, error) {
-			if err := b.prepare(s, o); err != nil {
+			if err := prepare(s.Dir, b.settings(s.Dir, s.Endpoint.Address(), o), o); err != nil {
 				return nil, err
 			}
-			return o.Jars.Command(s.Dir, javaOptions, "kafka.Kafka", "server.properties"), nil
+			return command(s.Dir, o), nil
 		},
-		Ready:       func(ctx context.Context) error { return probe(ctx, address()) },
+		Ready:       func(ctx context.Context) error { return Probe(ctx, address()) },
 		StopSignal:  syscall.SIGTERM,
 		StopTimeout: stopTimeout,
 		DeathSignal: syscall.SIGKILL, // acknowledged records are in the page cache
@@ -169,21 +169,25 @@ func claimPort(ctx context.Context) (int, *supervisor.PortClaim, error) {
 	}
 }
 
-// prepare writes the settings of the broker and formats its directory if necessary.
-func (b *Broker) prepare(s *engine.Setup, o Options) error {
-	settings := b.settings(s, o)
+// command returns the command of a broker whose directory is prepared.
+func command(dir string, o Options) *exec.Cmd {
+	return o.Jars.Command(dir, javaOptions, "kafka.Kafka", "server.properties")
+}
+
+// prepare writes the settings of a broker and formats its directory if necessary.
+func prepare(dir string, settings map[string]string, o Options) error {
 	var text strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		fmt.Fprintf(&text, "%s=%s\n", key, strings.ReplaceAll(settings[key], `\`, `\\`))
 	}
-	if err := durable.WriteFile(filepath.Join(s.Dir, "server.properties"), []byte(text.String()), 0o600); err != nil {
+	if err := durable.WriteFile(filepath.Join(dir, "server.properties"), []byte(text.String()), 0o600); err != nil {
 		return err
 	}
 	_, err := os.Stat(filepath.Join(settings["log.dirs"], "meta.properties"))
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	format := o.Jars.Command(s.Dir, javaOptions, "kafka.tools.StorageTool", formatArguments(o.cluster(), o.Scram)...)
+	format := o.Jars.Command(dir, javaOptions, "kafka.tools.StorageTool", formatArguments(o.cluster(), o.Scram)...)
 	if out, err := format.CombinedOutput(); err != nil {
 		return fmt.Errorf("formatting its directory: %w: %s", err, out)
 	}
@@ -210,9 +214,9 @@ func formatArguments(id uuid.UUID, scram []string) []string {
 
 // settings returns the settings of a broker: of the first one, which is also the
 // controller, or of an additional one.
-func (b *Broker) settings(s *engine.Setup, o Options) map[string]string {
+func (b *Broker) settings(dir, address string, o Options) map[string]string {
 	var roles, node, voters string
-	listeners := []string{plainListener + "://" + s.Endpoint.Address()}
+	listeners := []string{plainListener + "://" + address}
 	switch {
 	case o.member != nil:
 		roles, node, voters = o.member.roles(), strconv.Itoa(o.member.node), o.member.voters()
@@ -229,7 +233,7 @@ func (b *Broker) settings(s *engine.Setup, o Options) map[string]string {
 	settings := map[string]string{
 		"process.roles": roles, "node.id": node, "controller.quorum.voters": voters,
 		"controller.listener.names": controllerListener, "inter.broker.listener.name": plainListener,
-		"log.dirs":                         filepath.Join(s.Dir, "log"),
+		"log.dirs":                         filepath.Join(dir, "log"),
 		"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "4",
 		"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1",
 		"share.coordinator.state.topic.replication.factor": "1", "share.coordinator.state.topic.min.isr": "1",
@@ -255,8 +259,8 @@ var javaOptions = []string{
 	"-Xms64m", "-Xmx" + heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError",
 }
 
-// probe checks that a broker is part of its cluster.
-func probe(ctx context.Context, address string) error {
+// Probe checks that a broker is part of its cluster.
+func Probe(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)

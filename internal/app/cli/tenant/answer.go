@@ -15,10 +15,10 @@ type AnswerCmd struct {
 	tenant
 	Query        string   `arg:"" help:"The question."`
 	Generate     bool     `help:"Let the configured chat model write the answer from what is found. Without it, sentences are quoted."`
-	Rerank       bool     `help:"Order the best results again by the configured reranking model before their texts are read."`
 	MaxSentences int      `help:"Maximum number of sentences of the answer, 1 to 10." default:"3"`
 	EntityType   []string `help:"Only nodes of these types: ${entityTypes}." placeholder:"TYPE"`
 	Limit        int      `help:"Maximum number of results whose texts are read, 1 to 100." default:"10"`
+	Rerank       bool     `help:"Order the best results again by the configured reranking model before their texts are read."`
 	documentFilter
 	MinScore *float64    `help:"Minimum score of a result, 0 to 1." placeholder:"SCORE"`
 	Hops     *int        `help:"Maximum distance in edges, 0 to 3." placeholder:"EDGES"`

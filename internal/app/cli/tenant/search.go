@@ -21,10 +21,10 @@ type SearchCmd struct {
 	Hybrid     bool     `help:"Search by words, meaning and the graph: also follow edges."`
 	EntityType []string `help:"Only nodes of these types: ${entityTypes}." placeholder:"TYPE"`
 	Limit      int      `help:"Maximum number of nodes, 1 to 100." default:"10"`
+	Rerank     bool     `help:"Order the best results again by the configured reranking model."`
 	MinScore   *float64 `help:"Minimum score, 0 to 1." placeholder:"SCORE"`
 	documentFilter
 	Facet   []string    `help:"Count the results by entityType, tags or timestamp; repeat it for several." placeholder:"NAME"`
-	Rerank  bool        `help:"Order the best results again by the configured reranking model."`
 	Hops    *int        `help:"With --hybrid: maximum distance in edges, 0 to 3." placeholder:"EDGES"`
 	Node    []uuid.UUID `help:"With --hybrid: also start from this node; repeat it for several." placeholder:"ID"`
 	Explain bool        `help:"With --hybrid: show the parts of each score."`
@@ -94,13 +94,6 @@ func searchBody(query string, limit int, minScore *float64, entityTypes []string
 	return body
 }
 
-// addRerank adds the field that enables reranking.
-func addRerank(body map[string]any, rerank bool) {
-	if rerank {
-		body["rerank"] = map[string]any{}
-	}
-}
-
 // documentFilter has the flags that select documents.
 type documentFilter struct {
 	Tag    []string `help:"Only documents with one of these tags; repeat it for several." placeholder:"TAG" sep:"none"`
@@ -128,6 +121,13 @@ func (f *documentFilter) addTo(body map[string]any) {
 		timestamp["to"] = *f.To
 	}
 	body["timestamp"] = timestamp
+}
+
+// addRerank adds the field that enables reranking.
+func addRerank(body map[string]any, rerank bool) {
+	if rerank {
+		body["rerank"] = map[string]any{}
+	}
 }
 
 // addSeeds adds the fields of a body of a search that uses the graph.

@@ -70,14 +70,6 @@ def test_facets_have_the_names_of_the_api_and_are_in_the_page() -> None:
     }  # fmt: skip
 
 
-def test_reranking_is_requested_and_described_by_the_page() -> None:
-    rerank = {"model": "m", "candidates": 3, "milliseconds": 1.5}
-    server = Server(answer([], total=3, limit=10, offset=0, hasMore=False, nextCursor=None, rerank=rerank))
-    hits = client(server).search.nodes("pump", rerank={"candidates": 30, "weight": 1})
-    assert hits.meta["rerank"] == rerank
-    assert content(server.requests[0]) == {"query": "pump", "limit": 10, "rerank": {"candidates": 30, "weight": 1}}
-
-
 def test_searches_are_filtered_by_documents() -> None:
     empty = answer([], total=0, limit=10, offset=0, hasMore=False, nextCursor=None)
     server = Server(empty, empty)
@@ -89,6 +81,14 @@ def test_searches_are_filtered_by_documents() -> None:
     }  # fmt: skip
     client(server).saved_queries.run_nodes("id", tags=["a"], timestamp={"to": "2027-01-01T00:00:00Z"})
     assert content(server.requests[1]) == {"tags": ["a"], "timestamp": {"to": "2027-01-01T00:00:00Z"}}
+
+
+def test_reranking_is_requested_and_described_by_the_page() -> None:
+    rerank = {"model": "m", "candidates": 3, "milliseconds": 1.5}
+    server = Server(answer([], total=3, limit=10, offset=0, hasMore=False, nextCursor=None, rerank=rerank))
+    hits = client(server).search.nodes("pump", rerank={"candidates": 30, "weight": 1})
+    assert hits.meta["rerank"] == rerank
+    assert content(server.requests[0]) == {"query": "pump", "limit": 10, "rerank": {"candidates": 30, "weight": 1}}
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800", datetime(2026, 1, 1), object()])

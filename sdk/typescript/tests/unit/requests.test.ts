@@ -117,18 +117,6 @@ test('facets of a search are sent and returned', async () => {
   })
 })
 
-test('reranking is requested, and described by the page', async () => {
-  const rerank = { model: 'm', candidates: 3, milliseconds: 1.5 }
-  const meta = { total: 3, limit: 10, offset: 0, hasMore: false, nextCursor: null, rerank }
-  const server = await replies(answer([], 200, meta))
-  const hits = await clientOf(server.url).search.hybrid('pump', { rerank: { candidates: 30 } })
-  expect(hits.meta.rerank).toEqual(rerank)
-  expect(JSON.parse(server.requests[0]?.text ?? '')).toEqual({
-    query: 'pump',
-    rerank: { candidates: 30 },
-  })
-})
-
 test('searches are filtered by documents', async () => {
   const server = await replies(
     answer([], 200, { total: 0, limit: 10, offset: 0, hasMore: false, nextCursor: null }),
@@ -140,6 +128,18 @@ test('searches are filtered by documents', async () => {
     tags: ['a', 'b'],
     allTags: ['c'],
     timestamp,
+  })
+})
+
+test('reranking is requested, and described by the page', async () => {
+  const rerank = { model: 'm', candidates: 3, milliseconds: 1.5 }
+  const meta = { total: 3, limit: 10, offset: 0, hasMore: false, nextCursor: null, rerank }
+  const server = await replies(answer([], 200, meta))
+  const hits = await clientOf(server.url).search.hybrid('pump', { rerank: { candidates: 30 } })
+  expect(hits.meta.rerank).toEqual(rerank)
+  expect(JSON.parse(server.requests[0]?.text ?? '')).toEqual({
+    query: 'pump',
+    rerank: { candidates: 30 },
   })
 })
 
