@@ -64,9 +64,10 @@ const outcomeReranked = "reranked"
 func newRerankMetric(factory promauto.Factory) *prometheus.CounterVec {
 	requests := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_search_reranks_total",
-		Help: "Total number of searches whose results were to be reranked, by outcome: reranked, busy (--rerank-concurrency), " +
-			"rate_limited (429 by the server), unavailable, timeout, invalid (unusable response), refused, cancelled (by the " +
-			"client), failed. All but reranked and cancelled were answered in the order of the search.",
+		Help: "Total number of searches whose results were to be reranked, by outcome: reranked, busy " +
+			"(--rerank-concurrency), rate_limited (429 by the server), unavailable, timeout, invalid (unusable response), " +
+			"refused, cancelled (by the client), failed. All but reranked and cancelled were answered in the order of the " +
+			"search.",
 	}, []string{"outcome"})
 	for _, outcome := range append(failureOutcomes(), outcomeReranked) {
 		requests.WithLabelValues(outcome)

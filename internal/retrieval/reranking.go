@@ -89,8 +89,8 @@ func (e *Engine) rerank(ctx context.Context, q *Query, ranked []candidate, r *Re
 	return nil
 }
 
-// requestScores requests the scores of texts, in at most three quarters of the time that is left, so that the search can
-// be answered without them.
+// requestScores requests the scores of texts, in at most three quarters of the time that is left, so that the search
+// can be answered without them.
 func (e *Engine) requestScores(ctx context.Context, q *Query, texts []string) ([]float64, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		limited, cancel := context.WithTimeout(ctx, time.Until(deadline)*3/4)
@@ -100,8 +100,8 @@ func (e *Engine) requestScores(ctx context.Context, q *Query, texts []string) ([
 	return e.deps.Reranker.Rerank(ctx, q.Workspace, q.Text, texts)
 }
 
-// fuse orders candidates by the weighted sum of the reciprocals of two ranks: that by the reranker, and the one that they
-// have. Those without a score by the reranker are last. Ranks are fused instead of scores because the range of a
+// fuse orders candidates by the weighted sum of the reciprocals of two ranks: that by the reranker, and the one that
+// they have. Those without a score by the reranker are last. Ranks are fused instead of scores because the range of a
 // reranker's scores is not known.
 func fuse(list []candidate, weight float64) {
 	order := make([]int, len(list)) // indexes of the candidates, the best by the reranker first
@@ -165,8 +165,8 @@ func (e *Engine) rerankTexts(ctx context.Context, q *Query, list []candidate) ([
 	return texts, nil
 }
 
-// rerankText returns the name of a node and the chunk that the vector lane found, or else the one with most words of the
-// query.
+// rerankText returns the name of a node and the chunk that the vector lane found, or else the one with most words of
+// the query.
 func (e *Engine) rerankText(n *graph.Node, f *finding, words *queryWords) string {
 	var chunks []Chunk
 	if e.deps.Chunks != nil {

@@ -78,7 +78,9 @@ func TestTheOrderOfTheRerankerIsFusedWithThatOfTheSearch(t *testing.T) {
 			var found Result
 			var err error
 			if hybrid {
-				found, err = e.Hybrid(context.Background(), HybridQuery{Query: q, Direction: AnyDirection, Weights: DefaultWeights()})
+				found, err = e.Hybrid(context.Background(), HybridQuery{
+					Query: q, Direction: AnyDirection, Weights: DefaultWeights(),
+				})
 			} else {
 				found, err = e.Search(context.Background(), q)
 			}
@@ -133,7 +135,9 @@ func TestRerankingDoesNotChangeScores(t *testing.T) {
 	e := numbered(10).reranking(nodesOf(10), r)
 	found, err := e.Search(t.Context(), Query{Text: "description", Limit: 10, MinScore: 0.3, Rerank: RerankQuery{3, 1}})
 	require.NoError(t, err)
-	require.Equal(t, []string{"node 2", "node 1", "node 0", "node 3", "node 4"}, names(found.Hits), "minScore is that of the search")
+	require.Equal(
+		t, []string{"node 2", "node 1", "node 0", "node 3", "node 4"}, names(found.Hits), "minScore is that of the search",
+	)
 	require.InDelta(t, 0.4, found.Hits[0].Score, 1e-9)
 	require.InDelta(t, 2, *found.Hits[0].RerankScore, 0)
 	require.Equal(t, 5, found.Total)
@@ -221,7 +225,9 @@ func TestTheRerankerReadsTheNameAndTheBestPartOfATextOnly(t *testing.T) {
 		"node 1\nPumps that leak, l", // the one with most words of the query, cut off
 		"node 2\nOther.", "node 3",
 	}}, r.calls)
-	require.Equal(t, []string{"node 0", "node 1", "node 2", "node 3"}, names(found.Hits), "the same scores: the order stays")
+	require.Equal(
+		t, []string{"node 0", "node 1", "node 2", "node 3"}, names(found.Hits), "the same scores: the order stays",
+	)
 	require.Equal(t, 4, found.Reranked.Candidates)
 }
 
@@ -235,7 +241,8 @@ func TestDocumentsAreGroupedBeforeTheyAreReranked(t *testing.T) {
 	}
 	r := &fakeReranker{score: func(string) float64 { return 1 }}
 	found, err := s.reranking(c.memory, r).Search(t.Context(), Query{
-		Text: "n", Limit: 10, Rerank: RerankQuery{2, 1}, ByDocument: true, Facets: FacetQuery{Names: []FacetName{FacetEntityType}, Limit: 5},
+		Text: "n", Limit: 10, Rerank: RerankQuery{2, 1}, ByDocument: true,
+		Facets: FacetQuery{Names: []FacetName{FacetEntityType}, Limit: 5},
 	})
 	require.NoError(t, err)
 	require.Len(t, r.calls[0], 2, "one of each document")

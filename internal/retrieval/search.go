@@ -67,8 +67,8 @@ func (n *finding) vectorScore() float64 {
 	return min(max(n.vector, 0), 1)
 }
 
-// page sorts the candidates, reranks the best, and returns the page of the query, and a result with what is counted over
-// all of them.
+// page sorts the candidates, reranks the best, and returns the page of the query, and a result with what is counted
+// over all of them.
 func (e *Engine) page(ctx context.Context, q *Query, list []candidate) (r Result, page []candidate, err error) {
 	ranked := q.rank(list)
 	if q.ByDocument {

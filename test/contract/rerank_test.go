@@ -102,7 +102,7 @@ func (s *searcher) testRerankedOrder(t *testing.T, model *rerankmodel.Server) {
 		before := len(model.Requests())
 
 		hits, meta := s.reranked(t, path, waterQuery+`,"rerank":{"candidates":2,"weight":1},"facets":["entityType"]}`)
-		require.Equal(t, []string{plain[1].Node.Name, plain[0].Node.Name}, rerankedNames(hits)[:2], "%v", rerankedNames(plain))
+		require.Equal(t, []string{plain[1].Node.Name, plain[0].Node.Name}, rerankedNames(hits)[:2])
 		require.Equal(t, rerankedNames(plain)[2:], rerankedNames(hits)[2:], "the others follow in their order")
 		require.Equal(t, plain[0].Score, hits[1].Score, "the score is that of the search")
 		require.Greater(t, *hits[0].RerankScore, *hits[1].RerankScore)
@@ -150,7 +150,8 @@ func (s *searcher) testRerankedAnswers(t *testing.T, model *rerankmodel.Server) 
 	for _, name := range []string{"Pump 7", "Pump 8"} {
 		model.Score(func(_, text string) float64 { return float64(strings.Count(text, name)) })
 		a := s.Do(t, contract.Request{
-			Method: http.MethodPost, Path: answerPath, Body: `{"query":"which loop has cooling water?","limit":1,"rerank":{"weight":1}}`,
+			Method: http.MethodPost, Path: answerPath,
+			Body: `{"query":"which loop has cooling water?","limit":1,"rerank":{"weight":1}}`,
 		})
 		found := decode[generatedAnswer](t, a, http.StatusOK)
 		require.Equal(t, name, found.Citations[0].Name)
@@ -161,7 +162,8 @@ func (s *searcher) testRerankedAnswers(t *testing.T, model *rerankmodel.Server) 
 
 func (s *searcher) testRerankedQueries(t *testing.T, model *rerankmodel.Server) {
 	model.Score(func(_, text string) float64 { return float64(strings.Count(text, "Pump 8")) })
-	saved := save(t, s.Server, `{"name":"reranked","kind":"search","request":`+waterQuery+`,"rerank":{"candidates":9,"weight":1}}}`)
+	request := waterQuery + `,"rerank":{"candidates":9,"weight":1}}`
+	saved := save(t, s.Server, `{"name":"reranked","kind":"search","request":`+request+`}`)
 	hits, meta := s.reranked(t, savedPath+"/"+saved.ID+"/run", `{}`)
 	require.Equal(t, "Pump 8", hits[0].Node.Name)
 	require.NotNil(t, meta.Rerank)

@@ -13,8 +13,8 @@ const (
 	maxRerankText       = 16 << 10
 )
 
-// Rerank holds the settings of the reranker, which orders the best results of a search again. Without a URL, results are
-// not reranked.
+// Rerank holds the settings of the reranker, which orders the best results of a search again. Without a URL, results
+// are not reranked.
 type Rerank struct {
 	URL                   string        `help:"Base URL of an API with a reranking model, such as https://api.jina.ai/v1 or http://vllm:8000/v1: results of searches with the field rerank are sent to POST rerank below it, in the format of Cohere, Jina, vLLM, llama.cpp and Infinity. The query and the texts of the results leave the service. Empty: results are not reranked." env:"LIVEGRAPH_RERANK_URL"`
 	Key                   Secret        `help:"API key for the URL. Empty: no authentication." env:"LIVEGRAPH_RERANK_KEY"`

@@ -38,7 +38,8 @@ type Slots struct {
 func NewSlots(server string, limit int) *Slots {
 	limit = max(limit, 1)
 	return &Slots{
-		server: server, limit: limit, limitOfOne: (limit + 1) / 2, ofWorkspace: map[uuid.UUID]int{}, released: make(chan struct{}),
+		server: server, limit: limit, limitOfOne: (limit + 1) / 2, ofWorkspace: map[uuid.UUID]int{},
+		released: make(chan struct{}),
 	}
 }
 

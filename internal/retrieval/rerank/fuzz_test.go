@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzScores checks that any response is refused or has a finite score for each text, and that an error quotes nothing of
-// it.
+// FuzzScores checks that any response is refused or has a finite score for each text, and that an error quotes
+// nothing of it.
 func FuzzScores(f *testing.F) {
 	for _, body := range []string{
 		`{"results":[{"index":1,"relevance_score":0.9},{"index":0,"relevance_score":-1e300}]}`,

@@ -63,7 +63,7 @@ func TestAnAnswerThatCannotBeUsedIsRefused(t *testing.T) {
 		"an array":         `[{"index":0,"score":1},{"index":1,"score":1},{"index":2,"score":1}]`,
 		"no results":       `{"data":[]}`,
 		"too few":          `{"results":[{"index":0,"relevance_score":1},{"index":1,"relevance_score":1}]}`,
-		"too many":         `{"results":[` + strings.Repeat(`{"index":0,"relevance_score":1},`, 3) + `{"index":1,"relevance_score":1}]}`,
+		"too many":         results(`{"index":0,"relevance_score":1}`, `{"index":1,"relevance_score":1}`, `{"index":2}`),
 		"twice":            results(`{"index":1,"relevance_score":1}`, `{"index":1,"relevance_score":2}`),
 		"out of range":     results(`{"index":1,"relevance_score":1}`, `{"index":3,"relevance_score":1}`),
 		"negative":         results(`{"index":1,"relevance_score":1}`, `{"index":-1,"relevance_score":1}`),
