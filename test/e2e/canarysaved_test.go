@@ -36,7 +36,9 @@ func (w *tenants) writeSavedQueryCanaries() {
 	w.writeJSON(opPatchSaved, path, changed, http.StatusOK)
 	w.write(
 		opPatchSaved, path, "application/merge-patch+json",
-		fmt.Sprintf(`{"request":{"query":%q,"properties":null,"relationTypes":null,"tags":null,"allTags":null}}`, w.values["name"]), nil, http.StatusOK,
+		fmt.Sprintf(
+			`{"request":{"query":%q,"properties":null,"relationTypes":null,"tags":null,"allTags":null}}`, w.values["name"],
+		), nil, http.StatusOK,
 	)
 	w.writeJSON(opRunSaved, path+"/run", object{
 		"query": w.canary("query of a run"), "tags": []any{w.canary("tag of a run")},
