@@ -149,10 +149,11 @@ func Error(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // isDisconnected reports whether a failure follows from the end of the client's connection, which cancels the context
-// of the request. An internal error does not, although the client has disconnected.
+// of the request. Neither an internal error nor a timeout does: the context is also cancelled after the deadline for
+// reading a body, which the client may still be sending.
 func isDisconnected(ctx context.Context, fe *fault.Error) bool {
-	return errors.Is(context.Cause(ctx), context.Canceled) && fe.Kind != fault.Internal &&
-		table[fe.Kind].status >= http.StatusInternalServerError
+	return errors.Is(context.Cause(ctx), context.Canceled) &&
+		(fe.Kind == fault.Unavailable || fe.Kind == fault.BadGateway)
 }
 
 // logFailure logs an error of the server.

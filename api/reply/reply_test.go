@@ -87,6 +87,7 @@ func TestAClientThatDisconnectedIsNoErrorOfTheServer(t *testing.T) {
 		{closed, waited, reply.StatusDisconnected},
 		{closed, fault.Wrap(waited, fault.Unavailable, "The store is not available"), reply.StatusDisconnected},
 		{closed, errors.New("a defect"), http.StatusInternalServerError},
+		{closed, fault.New(fault.Timeout, "The body did not arrive in time"), http.StatusGatewayTimeout},
 		{closed, fault.New(fault.NotFound, "No such node"), http.StatusNotFound},
 		{late, context.DeadlineExceeded, http.StatusGatewayTimeout},
 		{stopped, waited, http.StatusServiceUnavailable},

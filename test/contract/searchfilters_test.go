@@ -101,7 +101,7 @@ func TestSearchesAreFilteredByTagsAndTimestamps(t *testing.T) {
 		s.requireDocuments(t, members, want...)
 	}
 	for _, lanes := range []string{`"text":0`, `"vector":0`} { // each lane ranks only what passes
-		documents, _ := found(s.search(t, hybridPath, `{"query":"pump","limit":100,"tags":["rare"],"hops":0,`+
+		documents, _ := found(s.searchWhole(t, hybridPath, `{"query":"pump","limit":100,"tags":["rare"],"hops":0,`+
 			`"weights":{"graph":0,`+lanes+`}}`))
 		require.Equal(t, []string{"long", "short", "undated"}, documents, lanes)
 	}

@@ -42,6 +42,7 @@ func (w *tenants) writeSavedQueryCanaries() {
 	)
 	w.writeJSON(opRunSaved, path+"/run", object{
 		"query": w.canary("query of a run"), "tags": []any{w.canary("tag of a run")},
+		"allTags": []any{w.canary("required tag of a run")},
 	}, http.StatusOK)
 	question := object{"query": w.canary("deleted query's question")}
 	gone := object{"name": w.canary("deleted query"), "kind": "answer", "request": question}
