@@ -215,6 +215,7 @@ func TestWithoutTheEmbedderAnswersAreChosenByWords(t *testing.T) {
 	s.createPlant(t)
 	s.Embedder.(*contract.SwitchableEmbedder).Unavailable.Store(true)
 	found, degraded := s.ask(t, contract.Request{Body: `{"query":"Which bearing squeals?","maxSentences":1}`})
+	require.NotNil(t, found.Answer)
 	require.Equal(t, "Its bearing squeals. [1]", *found.Answer)
 	require.Equal(t, []string{"vector"}, degraded)
 	a := s.Do(t, contract.Request{

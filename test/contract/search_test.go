@@ -192,7 +192,10 @@ type indexStatus struct {
 	Nodes         struct{ Total, Indexed, Pending int }
 	Lag           struct{ Events, Seconds float64 }
 	LastIndexedAt *time.Time
-	Reindex       struct {
+	Text          struct {
+		Lag struct{ Events float64 }
+	}
+	Reindex struct {
 		Running     bool
 		Done, Total int
 		ETASeconds  *float64
@@ -211,7 +214,8 @@ func (s *searcher) untilReady(t testing.TB) indexStatus {
 	deadline := time.Now().Add(indexTimeout)
 	for {
 		status := s.status(t)
-		if status.Status == "ready" && status.Lag.Events == 0 && status.Nodes.Pending == 0 && !status.Reindex.Running {
+		indexed := status.Lag.Events == 0 && status.Text.Lag.Events == 0 && status.Nodes.Pending == 0
+		if status.Status == "ready" && indexed && !status.Reindex.Running { // ready allows for a short lag
 			return status
 		}
 		require.True(t, time.Now().Before(deadline), "%+v", status)
