@@ -77,13 +77,23 @@ func (s *searcher) search(t testing.TB, path, body string) []searchHit {
 // searchWhole repeats a search until no lane is missing: on a busy machine a lane may exceed its time.
 func (s *searcher) searchWhole(t testing.TB, path, body string) []searchHit {
 	t.Helper()
+	a := s.repeat(t, contract.Request{Path: path, Body: body}, func(a *contract.Answer) bool {
+		return len(a.Meta.Degraded) == 0
+	})
+	return decode[[]searchHit](t, a, http.StatusOK)
+}
+
+// repeat repeats a search until it succeeds with an answer for which right reports true.
+func (s *searcher) repeat(t testing.TB, q contract.Request, right func(*contract.Answer) bool) *contract.Answer {
+	t.Helper()
+	q.Method = http.MethodPost
 	deadline := time.Now().Add(indexTimeout)
 	for {
-		a := s.Do(t, contract.Request{Method: http.MethodPost, Path: path, Body: body})
-		if a.Status == http.StatusOK && len(a.Meta.Degraded) == 0 {
-			return decode[[]searchHit](t, a, http.StatusOK)
+		a := s.Do(t, q)
+		if a.Status == http.StatusOK && right(a) {
+			return a
 		}
-		require.True(t, time.Now().Before(deadline), "%s %s: %s", path, body, a.Body)
+		require.True(t, time.Now().Before(deadline), "%s %s: %s", q.Path, q.Body, a.Body)
 		time.Sleep(50 * time.Millisecond)
 	}
 }
@@ -97,16 +107,7 @@ func (s *searcher) searchAs(t testing.TB, q contract.Request) []searchHit {
 // searchUntil repeats a search until right reports true for the names of its results.
 func (s *searcher) searchUntil(t testing.TB, q contract.Request, right func(names []string) bool) {
 	t.Helper()
-	q.Method = http.MethodPost
-	deadline := time.Now().Add(indexTimeout)
-	for {
-		a := s.Do(t, q)
-		if a.Status == http.StatusOK && right(names(decode[[]searchHit](t, a, http.StatusOK))) {
-			return
-		}
-		require.True(t, time.Now().Before(deadline), "%s %s: %s", q.Path, q.Body, a.Body)
-		time.Sleep(50 * time.Millisecond)
-	}
+	s.repeat(t, q, func(a *contract.Answer) bool { return right(names(decode[[]searchHit](t, a, http.StatusOK))) })
 }
 
 func names(hits []searchHit) []string {

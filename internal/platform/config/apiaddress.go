@@ -38,3 +38,42 @@ func (a *apiAddress) validate(invalid func(setting, format string, args ...any))
 	}
 	return true
 }
+
+// bounds are the allowed values of a number.
+type bounds struct {
+	setting         string
+	value, min, max int
+}
+
+func (b *bounds) validate(invalid func(setting, format string, args ...any)) {
+	if b.value < b.min || b.value > b.max {
+		invalid(b.setting, "must be from %d to %d", b.min, b.max)
+	}
+}
+
+// validateOptional validates the settings of a model behind an address, which may be empty. Without it, the others must
+// not be set.
+func (a *apiAddress) validateOptional(
+	model string, files *EngineTLS, invalid func(setting, format string, args ...any),
+) {
+	files.validate(
+		a.prefix+"-tls", strings.HasPrefix(a.address, "https://"), "--"+a.setting+" as https://…", invalid,
+	)
+	if a.address != "" {
+		a.validate(invalid)
+		if model == "" {
+			invalid(a.prefix+"-model", "is needed with a URL")
+		}
+		return
+	}
+	for _, s := range []struct {
+		setting string
+		set     bool
+	}{
+		{"key", a.key != ""}, {"model", model != ""}, {"allow-private-addresses", a.allowPrivate},
+	} {
+		if s.set {
+			invalid(a.prefix+"-"+s.setting, "is for a URL in --%s, which is empty", a.setting)
+		}
+	}
+}

@@ -1,9 +1,6 @@
 package config
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // Bounds of the settings of the chat model.
 const (
@@ -38,40 +35,17 @@ func (c *Chat) validate(invalid func(setting, format string, args ...any)) {
 	if c.IdleTimeout < time.Second || c.IdleTimeout > maxChatTimeout {
 		invalid("chat-idle-timeout", "must be from 1s to %s", maxChatTimeout)
 	}
-	for _, s := range []struct {
-		setting         string
-		value, min, max int
-	}{
+	for _, number := range []bounds{
 		{"chat-max-tokens", c.MaxTokens, 16, maxChatTokens},
 		{"chat-max-prompt-bytes", c.MaxPromptBytes, minChatPrompt, maxChatPrompt},
 		{"chat-concurrency", c.Concurrency, 1, 1000},
 		{"chat-retries", c.Retries, 0, 20},
 	} {
-		if s.value < s.min || s.value > s.max {
-			invalid(s.setting, "must be from %d to %d", s.min, s.max)
-		}
-	}
-	c.TLS.validate("chat-tls", strings.HasPrefix(c.URL, "https://"), "--chat-url as https://…", invalid)
-	if !c.Enabled() {
-		for _, s := range []struct {
-			setting string
-			set     bool
-		}{
-			{"chat-key", c.Key != ""}, {"chat-model", c.Model != ""},
-			{"chat-allow-private-addresses", c.AllowPrivateAddresses},
-		} {
-			if s.set {
-				invalid(s.setting, "is for a URL in --chat-url, which is empty")
-			}
-		}
-		return
+		number.validate(invalid)
 	}
 	api := apiAddress{
 		setting: "chat-url", prefix: "chat", path: "/chat/completions", otherValues: "neither empty nor",
 		address: c.URL, key: c.Key, allowPrivate: c.AllowPrivateAddresses,
 	}
-	api.validate(invalid)
-	if c.Model == "" {
-		invalid("chat-model", "is needed with a URL")
-	}
+	api.validateOptional(c.Model, &c.TLS, invalid)
 }

@@ -1,9 +1,6 @@
 package config
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // Bounds of the settings of the reranker.
 const (
@@ -34,39 +31,16 @@ func (r *Rerank) validate(invalid func(setting, format string, args ...any)) {
 	if r.Timeout < 100*time.Millisecond || r.Timeout > maxRerankTimeout {
 		invalid("rerank-timeout", "must be from 100ms to %s", maxRerankTimeout)
 	}
-	for _, s := range []struct {
-		setting         string
-		value, min, max int
-	}{
+	for _, number := range []bounds{
 		{"rerank-max-candidates", r.MaxCandidates, 1, maxRerankCandidates},
 		{"rerank-max-text-bytes", r.MaxTextBytes, minRerankText, maxRerankText},
 		{"rerank-concurrency", r.Concurrency, 1, 1000},
 	} {
-		if s.value < s.min || s.value > s.max {
-			invalid(s.setting, "must be from %d to %d", s.min, s.max)
-		}
-	}
-	r.TLS.validate("rerank-tls", strings.HasPrefix(r.URL, "https://"), "--rerank-url as https://…", invalid)
-	if !r.Enabled() {
-		for _, s := range []struct {
-			setting string
-			set     bool
-		}{
-			{"rerank-key", r.Key != ""}, {"rerank-model", r.Model != ""},
-			{"rerank-allow-private-addresses", r.AllowPrivateAddresses},
-		} {
-			if s.set {
-				invalid(s.setting, "is for a URL in --rerank-url, which is empty")
-			}
-		}
-		return
+		number.validate(invalid)
 	}
 	api := apiAddress{
 		setting: "rerank-url", prefix: "rerank", path: "/rerank", otherValues: "neither empty nor",
 		address: r.URL, key: r.Key, allowPrivate: r.AllowPrivateAddresses,
 	}
-	api.validate(invalid)
-	if r.Model == "" {
-		invalid("rerank-model", "is needed with a URL")
-	}
+	api.validateOptional(r.Model, &r.TLS, invalid)
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/platform/breaker"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 	"github.com/livegraph/livegraph/internal/retrieval/openai"
@@ -24,8 +23,6 @@ const (
 	eventStream = "text/event-stream"
 	// maxTokenBytes is the maximum average length of a token in bytes. Usual ones have four.
 	maxTokenBytes = 32
-	// retryAfter is the time after which to retry if the model does not respond.
-	retryAfter = 2 * time.Second
 	// maxWait is the maximum delay between two attempts. A request waits for the text.
 	maxWait = 2 * time.Second
 )
@@ -50,8 +47,7 @@ type Options struct {
 type Client struct {
 	options Options
 	client  *openai.Client
-	slots   *openai.Slots
-	breaker breaker.Breaker
+	gate    *openai.Gate
 	// reasons reports that the model accepts only the parameters of models that reason.
 	reasons atomic.Bool
 }
@@ -66,7 +62,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{options: o, client: client, slots: openai.NewSlots(name, o.Concurrency)}, nil
+	return &Client{options: o, client: client, gate: openai.NewGate(name, o.Concurrency)}, nil
 }
 
 // Close closes idle connections.
@@ -94,10 +90,7 @@ type Completion struct {
 func (c *Client) Complete(
 	ctx context.Context, workspace uuid.UUID, messages []Message, receive func(part string) error,
 ) (Completion, error) {
-	if !c.breaker.Allow() {
-		return Completion{}, fault.New(fault.Unavailable, "the chat model does not answer").After(retryAfter)
-	}
-	release, err := c.slots.Acquire(ctx, workspace)
+	release, err := c.gate.Enter(ctx, workspace)
 	if err != nil {
 		return Completion{}, err
 	}
@@ -110,22 +103,15 @@ func (c *Client) Complete(
 		return errReceive
 	})
 	switch {
-	case err == nil:
-		c.breaker.RecordSuccess()
-		return result, nil
-	case errReceive != nil:
+	case err != nil && errReceive != nil:
 		return Completion{}, errReceive
-	case ctx.Err() != nil: // the caller cancelled: not a failure of the model
+	case err != nil && ctx.Err() != nil: // the caller cancelled: not a failure of the model
 		return Completion{}, context.Cause(ctx)
-	case limited.Err() != nil && !fault.Is(err, fault.Timeout):
-		err = fault.Wrap(err, fault.Timeout, "the chat model did not answer in time")
 	}
-	if fault.Is(err, fault.Invalid) { // it responds, and refuses the text
-		c.breaker.RecordSuccess()
-	} else {
-		c.breaker.RecordFailure()
+	if err := c.gate.Record(limited, err); err != nil {
+		return Completion{}, err
 	}
-	return Completion{}, err
+	return result, nil
 }
 
 // attempt is the result of one request.

@@ -11,19 +11,14 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-const (
-	// slotTimeout is how long a request waits for a free slot.
-	slotTimeout = time.Second
-	// retryBusyAfter is the time after which to retry if no slot is free.
-	retryBusyAfter = 2 * time.Second
-)
+// slotTimeout is how long a request waits for a free slot.
+const slotTimeout = time.Second
 
 // ErrBusy is the cause of the error of a request for which there was no free slot.
 var ErrBusy = errors.New("as many requests as allowed are being answered")
 
-// Slots bounds the requests that a server answers at the same time, in total and for each workspace. It is safe for
-// concurrent use.
-type Slots struct {
+// slots bounds the requests that a server answers at the same time, in total and for each workspace.
+type slots struct {
 	server            string // in errors, such as "the chat model"
 	limit, limitOfOne int
 
@@ -33,19 +28,17 @@ type Slots struct {
 	released    chan struct{} // closed when a slot becomes free
 }
 
-// NewSlots creates slots for a limit of requests, of which one workspace has half. server is the name of the server in
-// errors.
-func NewSlots(server string, limit int) *Slots {
+func newSlots(server string, limit int) *slots {
 	limit = max(limit, 1)
-	return &Slots{
+	return &slots{
 		server: server, limit: limit, limitOfOne: (limit + 1) / 2, ofWorkspace: map[uuid.UUID]int{},
 		released: make(chan struct{}),
 	}
 }
 
-// Acquire waits up to a second for a free slot. The caller must call release. The error is an Unavailable fault whose
+// acquire waits up to a second for a free slot. The caller must call release. The error is an Unavailable fault whose
 // cause is [ErrBusy], or the cause of ctx.
-func (s *Slots) Acquire(ctx context.Context, workspace uuid.UUID) (release func(), err error) {
+func (s *slots) acquire(ctx context.Context, workspace uuid.UUID) (release func(), err error) {
 	expired := time.NewTimer(slotTimeout)
 	defer expired.Stop()
 	for {
@@ -56,7 +49,7 @@ func (s *Slots) Acquire(ctx context.Context, workspace uuid.UUID) (release func(
 		select {
 		case <-released:
 		case <-expired.C:
-			return nil, fault.Wrap(ErrBusy, fault.Unavailable, s.server+" is busy").After(retryBusyAfter)
+			return nil, fault.Wrap(ErrBusy, fault.Unavailable, s.server+" is busy").After(retryAfter)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -64,7 +57,7 @@ func (s *Slots) Acquire(ctx context.Context, workspace uuid.UUID) (release func(
 }
 
 // take takes a slot if one is free; otherwise released is closed when it may be.
-func (s *Slots) take(workspace uuid.UUID) (taken bool, released <-chan struct{}) {
+func (s *slots) take(workspace uuid.UUID) (taken bool, released <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.used >= s.limit || s.ofWorkspace[workspace] >= s.limitOfOne {
@@ -75,7 +68,7 @@ func (s *Slots) take(workspace uuid.UUID) (taken bool, released <-chan struct{})
 	return true, nil
 }
 
-func (s *Slots) release(workspace uuid.UUID) {
+func (s *slots) release(workspace uuid.UUID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used--

@@ -15,15 +15,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/platform/breaker"
-	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 	"github.com/livegraph/livegraph/internal/retrieval/openai"
 )
 
 const (
-	// retryAfter is the time after which to retry if the server does not respond.
-	retryAfter = 2 * time.Second
 	// maxResponseBase and maxResponseFactor bound a response: some servers repeat the texts, with other escapes.
 	maxResponseBase   = 256 << 10
 	maxResponseFactor = 8
@@ -46,8 +42,7 @@ type Options struct {
 type Client struct {
 	options Options
 	client  *openai.Client
-	slots   *openai.Slots
-	breaker breaker.Breaker
+	gate    *openai.Gate
 }
 
 // New creates a client, without connecting. The error is an Invalid fault if the URL cannot be used.
@@ -59,7 +54,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{options: o, client: client, slots: openai.NewSlots(name, o.Concurrency)}, nil
+	return &Client{options: o, client: client, gate: openai.NewGate(name, o.Concurrency)}, nil
 }
 
 // Close closes idle connections.
@@ -77,10 +72,7 @@ func (c *Client) Rerank(ctx context.Context, workspace uuid.UUID, query string, 
 	if len(texts) == 0 {
 		return nil, nil
 	}
-	if !c.breaker.Allow() {
-		return nil, fault.New(fault.Unavailable, "the reranker does not answer").After(retryAfter)
-	}
-	release, err := c.slots.Acquire(ctx, workspace)
+	release, err := c.gate.Enter(ctx, workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -88,21 +80,13 @@ func (c *Client) Rerank(ctx context.Context, workspace uuid.UUID, query string, 
 	limited, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
 	scores, err := c.send(limited, query, texts)
-	switch {
-	case err == nil:
-		c.breaker.RecordSuccess()
-		return scores, nil
-	case errors.Is(ctx.Err(), context.Canceled): // the caller cancelled: not a failure of the reranker
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) { // the caller cancelled: not a failure of the reranker
 		return nil, context.Cause(ctx)
-	case limited.Err() != nil && !fault.Is(err, fault.Timeout):
-		err = fault.Wrap(err, fault.Timeout, "the reranker did not answer in time")
 	}
-	if fault.Is(err, fault.Invalid) { // it responds, and refuses the texts
-		c.breaker.RecordSuccess()
-	} else {
-		c.breaker.RecordFailure()
+	if err := c.gate.Record(limited, err); err != nil {
+		return nil, err
 	}
-	return nil, err
+	return scores, nil
 }
 
 // rerankRequest is a request of the API. All scores are requested.

@@ -49,12 +49,18 @@ func checkChat(ctx context.Context, t Target) []Result {
 
 // chatAdvice returns the advice for an error.
 func chatAdvice(err error) string {
-	if advice := chatTLS.Advice(err); advice != "" {
+	return modelAdvice(err, chatTLS, "LIVEGRAPH_CHAT_KEY or LIVEGRAPH_CHAT_MODEL", "answers are quoted")
+}
+
+// modelAdvice returns the advice for an error of a model behind a URL. others are the settings besides the URL, and
+// consequence is what happens until it answers.
+func modelAdvice(err error, files tlsconfig.Settings, others, consequence string) string {
+	if advice := files.Advice(err); advice != "" {
 		return advice
 	}
 	var failure *fault.Error
 	if errors.As(err, &failure) && (failure.Kind == fault.BadGateway || failure.Kind == fault.Invalid) {
-		return "correct " + chatVariable + ", LIVEGRAPH_CHAT_KEY or LIVEGRAPH_CHAT_MODEL: the line above says which one"
+		return "correct " + files.Address + ", " + others + ": the line above says which one"
 	}
-	return "check that it runs and that " + chatVariable + " is right; until it answers, answers are quoted"
+	return "check that it runs and that " + files.Address + " is right; until it answers, " + consequence
 }

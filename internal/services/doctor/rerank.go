@@ -2,11 +2,9 @@ package doctor
 
 import (
 	"context"
-	"errors"
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 	"github.com/livegraph/livegraph/internal/retrieval/rerank"
 )
@@ -46,12 +44,5 @@ func checkRerank(ctx context.Context, t Target) []Result {
 
 // rerankAdvice returns the advice for an error.
 func rerankAdvice(err error) string {
-	if advice := rerankTLS.Advice(err); advice != "" {
-		return advice
-	}
-	var failure *fault.Error
-	if errors.As(err, &failure) && (failure.Kind == fault.BadGateway || failure.Kind == fault.Invalid) {
-		return "correct " + rerankVariable + ", LIVEGRAPH_RERANK_KEY or LIVEGRAPH_RERANK_MODEL: the line above says which one"
-	}
-	return "check that it runs and that " + rerankVariable + " is right; until it answers, results are not reranked"
+	return modelAdvice(err, rerankTLS, "LIVEGRAPH_RERANK_KEY or LIVEGRAPH_RERANK_MODEL", "results are not reranked")
 }

@@ -27,12 +27,8 @@ type analyzeInput struct {
 }
 
 func (c *client) analyze(ctx context.Context, in analyzeInput) (any, error) {
-	a, job, err := objectAnswer(c.post(ctx, analysesPath, in, nil))
-	if err != nil {
-		return nil, err
-	}
-	a.Result, a.Cut, err = encodeItem(job, "result")
-	return a, err
+	r, err := c.post(ctx, analysesPath, in, nil)
+	return itemAnswer(r, err, uncited)
 }
 
 var analysesTool = &mcp.Tool{
@@ -46,8 +42,7 @@ type analysesInput struct {
 }
 
 func (c *client) analyses(ctx context.Context, in analysesInput) (any, error) {
-	noCitations := func(map[string]any) []citation { return nil }
-	return c.list(ctx, analysesPath, pageQuery(in.Limit, in.Offset), in.Offset, noCitations)
+	return c.list(ctx, analysesPath, pageQuery(in.Limit, in.Offset), in.Offset, uncited)
 }
 
 var analysisTool = &mcp.Tool{
@@ -61,18 +56,19 @@ type analysisInput struct {
 }
 
 func (c *client) analysis(ctx context.Context, in analysisInput) (any, error) {
-	a, job, err := objectAnswer(c.get(ctx, analysesPath+"/"+url.PathEscape(in.ID), nil))
-	if err != nil {
-		return nil, err
-	}
+	r, err := c.get(ctx, analysesPath+"/"+url.PathEscape(in.ID), nil)
+	return itemAnswer(r, err, citeAnalyzed)
+}
+
+// citeAnalyzed returns citations of the nodes in the result of an analysis.
+func citeAnalyzed(job map[string]any) (nodes []citation) {
 	result, _ := job["result"].(map[string]any)
 	for _, list := range []string{"top", "groups"} {
 		items, _ := result[list].([]any)
 		for _, item := range items[:min(len(items), defaultLimit)] {
 			found, _ := item.(map[string]any)
-			a.Citations = append(a.Citations, nodeCitation(map[string]any{"id": found["nodeId"]})...)
+			nodes = append(nodes, nodeCitation(map[string]any{"id": found["nodeId"]})...)
 		}
 	}
-	a.Result, a.Cut, err = encodeItem(job, "result")
-	return a, err
+	return nodes
 }

@@ -136,6 +136,20 @@ func objectAnswer(r *response, err error) (*answer, map[string]any, error) {
 	return newAnswer(r), object, nil
 }
 
+// itemAnswer returns the answer whose result is the object of a response, with the citations that cite returns.
+func itemAnswer(r *response, err error, cite func(item map[string]any) []citation) (any, error) {
+	a, item, err := objectAnswer(r, err)
+	if err != nil {
+		return nil, err
+	}
+	a.Citations = cite(item)
+	a.Result, a.Cut, err = encodeItem(item, "result")
+	return a, err
+}
+
+// uncited returns no citations of an item.
+func uncited(map[string]any) []citation { return nil }
+
 // encodeItem encodes an item in at most maxAnswerBytes, with its long texts cut.
 func encodeItem(item map[string]any, path string) (text json.RawMessage, cut []cutText, err error) {
 	return encodeWithin(item, path, maxText, maxShortText)

@@ -252,7 +252,7 @@ type historyInput struct {
 func (c *client) history(ctx context.Context, in historyInput) (any, error) {
 	query := pageQuery(in.Limit, in.Offset)
 	setText(query, "nodeId", in.NodeID)
-	cite := func(map[string]any) []citation { return nil }
+	cite := uncited
 	if in.NodeID != "" {
 		cite = func(map[string]any) []citation { return []citation{{ID: in.NodeID, URI: nodeURI + in.NodeID}} }
 	}
@@ -289,13 +289,8 @@ func (c *client) execute(ctx context.Context, in commandInput) (any, error) {
 	if in.IdempotencyKey != "" {
 		header.Set("Idempotency-Key", in.IdempotencyKey)
 	}
-	a, data, err := objectAnswer(c.post(ctx, "/api/commands/execute", body, header))
-	if err != nil {
-		return nil, err
-	}
-	a.Citations = nodeCitation(data["node"])
-	a.Result, a.Cut, err = encodeItem(data, "result")
-	return a, err
+	r, err := c.post(ctx, "/api/commands/execute", body, header)
+	return itemAnswer(r, err, citeNode)
 }
 
 // list reads a page of a list.

@@ -43,7 +43,7 @@ func (c *client) promql(ctx context.Context, in promqlInput) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := listAnswer(r, 0, func(map[string]any) []citation { return nil })
+	a, err := listAnswer(r, 0, uncited)
 	if err != nil {
 		return nil, err
 	}

@@ -28,8 +28,7 @@ func (c *client) savedQueries(ctx context.Context, in savedQueriesInput) (any, e
 	query.Set("sort", "name")
 	setText(query, "name", in.Name)
 	setText(query, "kind", in.Kind)
-	noCitations := func(map[string]any) []citation { return nil }
-	return c.list(ctx, savedQueriesPath, query, in.Offset, noCitations)
+	return c.list(ctx, savedQueriesPath, query, in.Offset, uncited)
 }
 
 var runSavedQueryTool = &mcp.Tool{

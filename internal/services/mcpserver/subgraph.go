@@ -24,12 +24,8 @@ type countsInput struct {
 func (c *client) counts(ctx context.Context, in countsInput) (any, error) {
 	query := url.Values{}
 	setInt(query, "limit", clampLimit(in.Limit))
-	a, data, err := objectAnswer(c.get(ctx, "/api/queries/counts", query))
-	if err != nil {
-		return nil, err
-	}
-	a.Result, a.Cut, err = encodeItem(data, "result")
-	return a, err
+	r, err := c.get(ctx, "/api/queries/counts", query)
+	return itemAnswer(r, err, uncited)
 }
 
 var subgraphTool = &mcp.Tool{
