@@ -211,7 +211,7 @@ soak: build ## the long mode of make chaos: SOAK (1h) with rolling restarts, and
 scale: build ## upgrade an installation on three hosts (network namespaces; needs root) and take each of them from it, under load, ROUNDS (1) times; SEED=n, ONLY='loss|separation', FROM=binary of an older version
 	@$(BIN)/livegraph engines install
 	@LIVEGRAPH_TEST=all LIVEGRAPH_TEST_SCALE_ROUNDS=$(or $(ROUNDS),1) LIVEGRAPH_TEST_SCALE_SEED=$(SEED) LIVEGRAPH_TEST_SCALE_FROM=$(if $(FROM),$(abspath $(FROM))) \
-		go test -count=1 -v -timeout 24h -run 'SeveralHosts/$(ONLY)' ./test/scale
+		go test -count=1 -v -timeout 24h -run 'SeveralHosts/($(ONLY))' ./test/scale
 
 .PHONY: chaos-report
 chaos-report: ## write the recorded runs of faults into docs/reliability.md

@@ -232,9 +232,11 @@ func TestARefusedBatchIsHalvedUntilTheBadRecordIsAlone(t *testing.T) {
 func TestOffsetsAreWatchedForGapsAndSteppingBack(t *testing.T) {
 	var c continuity
 	c.setStart(map[int32]int64{0: 5})
-	lost, err := c.check([]*kgo.Record{{Offset: 5}, {Offset: 6}, {Offset: 9}, {Partition: 1, Offset: 100}})
-	require.NoError(t, err)
+	lost, backwards := c.check([]*kgo.Record{
+		{Offset: 5}, {Offset: 6}, {Offset: 9, LeaderEpoch: 7}, {Partition: 1, Offset: 100},
+	})
+	require.Nil(t, backwards)
 	require.EqualValues(t, 2, lost)
-	_, err = c.check([]*kgo.Record{{Offset: 3}})
-	require.Error(t, err)
+	_, backwards = c.check([]*kgo.Record{{Offset: 3}})
+	require.Equal(t, &step{next: 10, epoch: 7}, backwards)
 }

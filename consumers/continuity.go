@@ -1,20 +1,24 @@
 package consumers
 
 import (
-	"fmt"
-	"maps"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/livegraph/livegraph/storage/kafka"
 )
 
 // continuity checks that the offsets of a partition are consecutive. They are in these topics,
 // which are neither compacted nor written in transactions.
 type continuity struct {
 	mu   sync.Mutex
-	next map[int32]int64
+	next map[int32]kgo.EpochOffset // with the leader epoch of the last record, -1 before the first one
+}
+
+// step is a record at a lower offset than the next one of its partition, whose last record was written
+// in a leader epoch; -1: unknown.
+type step struct {
+	partition int32
+	next      int64
+	epoch     int32
 }
 
 // setStart sets the first offsets of partitions.
@@ -22,27 +26,26 @@ func (c *continuity) setStart(from map[int32]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.next == nil {
-		c.next = map[int32]int64{}
+		c.next = map[int32]kgo.EpochOffset{}
 	}
-	maps.Copy(c.next, from)
+	for p, offset := range from {
+		c.next[p] = kgo.EpochOffset{Epoch: -1, Offset: offset}
+	}
 }
 
-// check returns the number of records missing before those polled, and an error if an offset
-// is lower than the one expected.
-func (c *continuity) check(records []*kgo.Record) (lost int64, backwards error) {
+// check returns the number of records missing before those polled, and the first step backwards, if any.
+func (c *continuity) check(records []*kgo.Record) (lost int64, backwards *step) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range records {
 		expected, known := c.next[r.Partition]
-		if known && r.Offset < expected {
-			return lost, kafka.NewDiscontinuity(r.Partition, r.Offset, fmt.Errorf(
-				"offset %d was next and %d came", expected, r.Offset,
-			))
+		if known && r.Offset < expected.Offset {
+			return lost, &step{partition: r.Partition, next: expected.Offset, epoch: expected.Epoch}
 		}
 		if known {
-			lost += r.Offset - expected
+			lost += r.Offset - expected.Offset
 		}
-		c.next[r.Partition] = r.Offset + 1
+		c.next[r.Partition] = kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset + 1}
 	}
 	return lost, nil
 }

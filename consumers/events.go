@@ -7,6 +7,23 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
+// ObserveBeyond returns the state of a topic, named without the prefix. A state in which a partition ends
+// below one of the given offsets is confirmed: a single broker may have an old state.
+func ObserveBeyond(
+	ctx context.Context, log *kafka.Client, topic string, offsets map[int32]int64,
+) (kafka.TopicState, error) {
+	seen, err := log.ObserveTopic(ctx, topic)
+	if err != nil {
+		return kafka.TopicState{}, err
+	}
+	for p, at := range offsets {
+		if int(p) >= len(seen.State) || at > seen.State[p].End {
+			return log.ConfirmTopic(ctx, topic)
+		}
+	}
+	return seen, nil
+}
+
 var errFewerPartitions = errors.New("the topic has fewer partitions than are assigned")
 
 // EventStartOffsets returns the start offsets for a handler that uses events only as notifications
@@ -16,7 +33,7 @@ var errFewerPartitions = errors.New("the topic has fewer partitions than are ass
 // because events that are consumed again change nothing. Events that the log has lost in
 // between are detected as missing changes of their workspaces.
 func (l *Loop) EventStartOffsets(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
-	seen, err := l.log.ObserveTopic(ctx, kafka.TopicEvents)
+	seen, err := ObserveBeyond(ctx, l.log, kafka.TopicEvents, committed)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package consumers
 
 import (
+	"context"
 	"maps"
 	"sync"
 
@@ -45,15 +46,35 @@ func (r *Replaced) Remove(known map[int32]int64) {
 	})
 }
 
-// LogState converts the state of a topic to the type of package postgres. replaced contains the
-// partitions whose records were replaced, as returned by Replaced.Known; nil: none.
-func LogState(seen kafka.TopicState, replaced map[int32]int64) postgres.LogState {
+// LogObserver observes a topic, for the comparison with the offsets that Postgres has recorded.
+type LogObserver struct {
+	Log      *kafka.Client
+	Topic    string           // without the prefix
+	Replaced map[int32]int64  // as returned by Replaced.Offsets; nil: none
+	Seen     kafka.TopicState // the state observed last
+}
+
+// Observe returns the state of the topic, which a single broker may have reported.
+func (o *LogObserver) Observe(ctx context.Context) (postgres.LogState, error) {
+	state, err := o.read(ctx, o.Log.ObserveTopic)
+	state.Confirm = func(ctx context.Context) (postgres.LogState, error) { return o.read(ctx, o.Log.ConfirmTopic) }
+	return state, err
+}
+
+func (o *LogObserver) read(
+	ctx context.Context, observe func(context.Context, string) (kafka.TopicState, error),
+) (postgres.LogState, error) {
+	seen, err := observe(ctx, o.Topic)
+	if err != nil {
+		return postgres.LogState{}, err
+	}
+	o.Seen = seen
 	state := postgres.LogState{TopicID: seen.ID, Partitions: make([]postgres.LogPartition, len(seen.State))}
 	for p, s := range seen.State {
 		state.Partitions[p] = postgres.LogPartition{Start: s.Start, End: s.End, ReplacedFrom: -1}
-		if from, ok := replaced[int32(p)]; ok {
+		if from, ok := o.Replaced[int32(p)]; ok {
 			state.Partitions[p].ReplacedFrom = from
 		}
 	}
-	return state
+	return state, nil
 }

@@ -131,8 +131,8 @@ func (s *session) poll(ctx context.Context) error {
 		s.group.AllowRebalance()
 		switch {
 		case backwards != nil:
-			return backwards
-		case errors.Is(err, kafka.ErrDiscontinued), errors.Is(err, kafka.ErrStalled):
+			return s.group.ConfirmLoss(ctx, backwards.partition, backwards.next, backwards.epoch)
+		case errors.Is(err, kafka.ErrDiscontinued), errors.Is(err, kafka.ErrOutOfRange), errors.Is(err, kafka.ErrStalled):
 			return err
 		case err != nil && ctx.Err() == nil:
 			s.metrics.Retries.Add(1)

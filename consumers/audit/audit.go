@@ -141,7 +141,7 @@ func (handler) Discontinued(int32, int64) {}
 // start of the log if that is higher. It does not trust a committed offset above the watermark:
 // an operator has moved it, or it belongs to an earlier topic of the same name.
 func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
-	seen, err := h.deps.Log.ObserveTopic(ctx, kafka.TopicAudit)
+	seen, err := consumers.ObserveBeyond(ctx, h.deps.Log, kafka.TopicAudit, committed)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,6 @@ import (
 
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
 )
@@ -186,14 +185,9 @@ func ResolveOffsets(ctx context.Context, log *kafka.Client, db *stores.DB, logge
 // resolve implements ResolveOffsets and returns the observed state of the topic.
 func resolve(
 	ctx context.Context, log *kafka.Client, db *stores.DB, logger *slog.Logger, replaced map[int32]int64,
-) (seen kafka.TopicState, err error) {
-	_, set, err := db.ResolveCommandOffsets(ctx, func(ctx context.Context) (postgres.LogState, error) {
-		var err error
-		if seen, err = log.ObserveTopic(ctx, kafka.TopicCommands); err != nil {
-			return postgres.LogState{}, err
-		}
-		return consumers.LogState(seen, replaced), nil
-	})
+) (kafka.TopicState, error) {
+	observer := consumers.LogObserver{Log: log, Topic: kafka.TopicCommands, Replaced: replaced}
+	_, set, err := db.ResolveCommandOffsets(ctx, observer.Observe)
 	if err != nil {
 		return kafka.TopicState{}, fmt.Errorf("resolving the offsets of the commands: %w", err)
 	}
@@ -207,7 +201,7 @@ func resolve(
 			"reason", s.Reason,
 		)
 	}
-	return seen, nil
+	return observer.Seen, nil
 }
 
 // handler implements consumers.Handler.

@@ -28,7 +28,6 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/bufferpool"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
@@ -154,14 +153,8 @@ func ResolveGenerations(ctx context.Context, log *kafka.Client, registry *stores
 func resolveGenerations(
 	ctx context.Context, log *kafka.Client, registry *stores.DB, logger *slog.Logger, replaced map[int32]int64,
 ) (registry.Generations, kafka.TopicState, error) {
-	var seen kafka.TopicState
-	all, raised, err := registry.ResolveGenerations(ctx, Topic, func(ctx context.Context) (postgres.LogState, error) {
-		var err error
-		if seen, err = log.Observe(ctx); err != nil {
-			return postgres.LogState{}, err
-		}
-		return consumers.LogState(seen, replaced), nil
-	})
+	observer := consumers.LogObserver{Log: log, Topic: kafka.TopicPoints, Replaced: replaced}
+	all, raised, err := registry.ResolveGenerations(ctx, Topic, observer.Observe)
 	if err != nil {
 		return nil, kafka.TopicState{}, fmt.Errorf("resolving generations: %w", err)
 	}
@@ -173,7 +166,7 @@ func resolveGenerations(
 		logger.Log(ctx, level, "a generation begins", "partition", g.Partition, "generation", g.Generation,
 			"fromOffset", g.FromOffset, "reason", g.Reason)
 	}
-	return all, seen, nil
+	return all, observer.Seen, nil
 }
 
 // handler implements the interface that the run loop requires.
@@ -241,10 +234,8 @@ func (h handler) startOffset(partition int32, committed int64, marks map[int32]i
 		h.logger.Error("DATA LOSS: records were trimmed before they were consumed", "partition", partition,
 			"next", start, "start", log.Start, "records", log.Start-start)
 		start = log.Start
-	case start > log.End:
-		start = log.Start
 	}
-	return start
+	return start // above log.End if more was stored since the log was observed
 }
 
 // NewBatch returns an empty batch.

@@ -72,7 +72,7 @@ func (a *Assignment) connect() error {
 	o := &a.options
 	client, err := kgo.NewClient(append(a.parent.opts.common("livegraph-"+o.Name, dialTimeout),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{o.Topic: offsets}),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), // if the log starts after the start of the range
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // see replaceOutOfRange
 		kgo.FetchMaxBytes(o.FetchBytes),
 		kgo.FetchMaxPartitionBytes(max(o.FetchBytes/4, minPartitionFetch)),
 		kgo.FetchMaxWait(fetchMaxWait),
@@ -116,7 +116,7 @@ func (a *Assignment) Poll(ctx context.Context, maxRecords int) ([]*kgo.Record, e
 	case len(records) > 0:
 		return records, nil // the next Poll returns a persistent failure
 	case failure != nil:
-		return nil, failure
+		return nil, a.recover(ctx, failure)
 	}
 	return nil, a.checkProgress(ctx)
 }
@@ -128,9 +128,7 @@ func (a *Assignment) accept(r *kgo.Record) (keep bool, err error) {
 	case !ok:
 		return false, nil // fetched before the partition was removed
 	case r.Offset < span.From:
-		return false, NewDiscontinuity(r.Partition, r.Offset, fmt.Errorf(
-			"offset %d was expected, but got %d", span.From, r.Offset,
-		))
+		return false, errBackwards
 	case r.Offset >= span.To:
 		a.addGap(r.Partition, span)
 		a.removePartition(r.Partition)
@@ -153,6 +151,36 @@ func (a *Assignment) removePartition(partition int32) {
 	a.client.PauseFetchPartitions(map[string][]int32{a.topic: {partition}})
 }
 
+// errBackwards is returned for a record at a lower offset than the next one.
+var errBackwards = errors.New("kafka: records came from a lower offset than the next one")
+
+// recover handles the failure of a poll. If a broker responded that its log does not contain the next
+// offset, the first records were removed, or the broker is not the leader: the client is replaced.
+func (a *Assignment) recover(ctx context.Context, failure error) error {
+	failure = a.parent.confirmed(ctx, a.topic, failure)
+	if !errors.Is(failure, errBackwards) && !errors.Is(failure, ErrOutOfRange) {
+		return failure
+	}
+	bounds, err := a.parent.confirmedBounds(ctx, a.topic)
+	if err != nil {
+		return err
+	}
+	if err := a.skipTrimmed(bounds); err != nil || len(a.remaining) == 0 {
+		return err
+	}
+	return a.replaceClient(failure)
+}
+
+// replaceClient replaces a client that has stalled or read from a broker that is not the leader.
+func (a *Assignment) replaceClient(cause error) error {
+	old := a.client
+	if err := a.connect(); err != nil {
+		return err
+	}
+	a.parent.drop(old, cause)
+	return nil
+}
+
 // checkProgress skips offsets that the log no longer contains, and replaces the client if it has
 // stopped fetching. Poll calls it when no records arrive.
 func (a *Assignment) checkProgress(ctx context.Context) error {
@@ -166,6 +194,11 @@ func (a *Assignment) checkProgress(ctx context.Context) error {
 		a.watch.reset()
 		return err
 	}
+	if a.endsEarly(bounds) {
+		if bounds, err = a.parent.confirmedBounds(ctx, a.topic); err != nil {
+			return err
+		}
+	}
 	if err := a.skipTrimmed(bounds); err != nil {
 		return err
 	}
@@ -173,12 +206,17 @@ func (a *Assignment) checkProgress(ctx context.Context) error {
 	if stall == nil {
 		return nil
 	}
-	stalled := a.client
-	if err := a.connect(); err != nil {
-		return err
+	return a.replaceClient(stall)
+}
+
+// endsEarly reports whether the log of a partition ends before its range.
+func (a *Assignment) endsEarly(bounds map[int32]Span) bool {
+	for p, span := range a.remaining {
+		if bounds[p].To < span.To {
+			return true
+		}
 	}
-	a.parent.dropStalled(stalled, stall)
-	return nil
+	return false
 }
 
 // skipTrimmed skips offsets that the log no longer contains.

@@ -1,6 +1,12 @@
 package kafka
 
-import "github.com/twmb/franz-go/pkg/kgo"
+import (
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Agree reports whether views of a topic are the same.
+func Agree(views []*kmsg.MetadataResponse) bool { return agree(views) }
 
 // StopFetching makes the client of a reader stop fetching, as if its fetch loop had been lost.
 func (g *Group) StopFetching(partitions ...int32) { stopFetching(g.client, g.topic, partitions) }

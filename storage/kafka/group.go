@@ -69,6 +69,7 @@ type GroupOptions struct {
 // Group is a member of a consumer group of one topic. Only one goroutine may call Poll and
 // AllowRebalance; another may call Commit.
 type Group struct {
+	parent     *Client
 	client     *kgo.Client
 	topic      string
 	watch      *stallWatch
@@ -77,13 +78,14 @@ type Group struct {
 
 // Join creates a member of a group. It joins in the background, at the first Poll.
 func (c *Client) Join(o GroupOptions) (*Group, error) {
-	g := &Group{topic: o.Topic, watch: c.newStallWatch(o.Topic)}
+	g := &Group{parent: c, topic: o.Topic, watch: c.newStallWatch(o.Topic)}
 	opts := append(c.opts.common("livegraph-"+o.Group, dialTimeout),
 		kgo.ConsumerGroup(o.Group),
 		kgo.ConsumeTopics(o.Topic),
 		kgo.DisableAutoCommit(),
 		kgo.BlockRebalanceOnPoll(),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), // never skip a record
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), // never skip a record
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()),       // ErrOutOfRange instead: the broker may not be the leader
 		kgo.AdjustFetchOffsetsFn(g.adjust(o)),
 		kgo.OnPartitionsRevoked(g.revoked(o, false)),
 		kgo.OnPartitionsLost(g.revoked(o, true)),
@@ -143,7 +145,8 @@ func (g *Group) revoked(o GroupOptions, lost bool) func(context.Context, *kgo.Cl
 
 // Poll waits for records, for some seconds or until ctx is done, and returns at most maxRecords. No
 // partition is assigned or revoked until AllowRebalance is called. Errors of single partitions that
-// franz-go retries are not returned. After ErrDiscontinued and ErrStalled the member must leave.
+// franz-go retries are not returned. After ErrDiscontinued, ErrOutOfRange and ErrStalled the member must
+// leave.
 func (g *Group) Poll(ctx context.Context, maxRecords int) (kgo.Fetches, error) {
 	return g.watch.poll(ctx, g.client, maxRecords)
 }

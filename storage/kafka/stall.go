@@ -88,7 +88,7 @@ func (w *stallWatch) offsets() map[int32]int64 {
 }
 
 // poll polls a client until ctx is done, or for the time between two checks. It returns ErrStalled,
-// maybe with records, if the client has stopped fetching. It returns other errors as fetchFailure does.
+// maybe with records, if the client has stopped fetching. Other errors are those of fetchFailure, confirmed.
 func (w *stallWatch) poll(ctx context.Context, client *kgo.Client, maxRecords int) (kgo.Fetches, error) {
 	pollCtx, cancel := context.WithTimeout(ctx, w.interval())
 	defer cancel()
@@ -96,7 +96,7 @@ func (w *stallWatch) poll(ctx context.Context, client *kgo.Client, maxRecords in
 	fetches := client.PollRecords(pollCtx, maxRecords)
 	due := w.observe(fetches, time.Since(began))
 	if err := fetchFailure(fetches); err != nil || !due || errors.Is(ctx.Err(), context.Canceled) {
-		return fetches, err
+		return fetches, w.parent.confirmed(ctx, w.topic, err)
 	}
 	// The deadline of a caller that polls for short times must not prevent the check.
 	checkCtx, cancelCheck := context.WithTimeout(context.WithoutCancel(ctx), adminTimeout)
@@ -190,9 +190,9 @@ func (c *Client) holdsRecords(ctx context.Context, topic string, partition int32
 	return client.PollRecords(ctx, 1).NumRecords() > 0
 }
 
-// dropStalled logs that a client was replaced, and closes it in the background, because a stalled
-// client may not end.
-func (c *Client) dropStalled(client *kgo.Client, err error) {
-	c.log.Warn("a client has stopped fetching and is replaced", "error", err)
+// drop logs that a client was replaced, and closes it in the background, because a stalled client may
+// not end.
+func (c *Client) drop(client *kgo.Client, err error) {
+	c.log.Warn("the client of a reader is replaced", "error", err)
 	go client.CloseAllowingRebalance()
 }

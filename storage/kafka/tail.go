@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -84,21 +83,38 @@ func (t *Tail) Remove(partitions []int32) {
 func (t *Tail) Poll(ctx context.Context, maxRecords int) ([]*kgo.Record, error) {
 	fetches, err := t.watch.poll(ctx, t.client, maxRecords)
 	switch {
-	case errors.Is(err, kerr.OffsetOutOfRange):
-		err = NewDiscontinuity(-1, -1, err)
+	case errors.Is(err, ErrOutOfRange):
+		err = t.confirmOutOfRange(ctx, err)
 	case errors.Is(err, ErrStalled):
 		err = t.replaceClient(err)
 	}
 	return fetches.Records(), err
 }
 
-// replaceClient replaces a client that has stalled.
-func (t *Tail) replaceClient(stall error) error {
-	stalled := t.client
+// confirmOutOfRange returns an ErrDiscontinued if the log does not contain the next offsets. If the broker that
+// responded so is not the leader, it replaces the client.
+func (t *Tail) confirmOutOfRange(ctx context.Context, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminTimeout)
+	defer cancel()
+	bounds, err := t.parent.confirmedBounds(ctx, t.topic)
+	if err != nil {
+		return err
+	}
+	for partition, next := range t.watch.offsets() {
+		if log := bounds[partition]; next < log.From || next > log.To {
+			return NewDiscontinuity(partition, -1, cause)
+		}
+	}
+	return t.replaceClient(cause)
+}
+
+// replaceClient replaces a client that has stalled or read from a broker that is not the leader.
+func (t *Tail) replaceClient(cause error) error {
+	old := t.client
 	if err := t.connect(t.watch.offsets()); err != nil {
 		return err
 	}
-	t.parent.dropStalled(stalled, stall)
+	t.parent.drop(old, cause)
 	return nil
 }
 

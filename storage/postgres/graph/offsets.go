@@ -3,6 +3,7 @@ package graphstore
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,8 +20,8 @@ type CommandOffset struct {
 // ResolveCommandOffsets compares the log of the commands topic with the fence. The fence of a
 // partition without one is set to the start of the log. A partition whose log ends below the
 // fence, or whose records were replaced, has lost records, and the records at their offsets
-// are new: the fence is set back. ResolveCommandOffsets returns the fence of each partition,
-// and the changes.
+// are new: the fence is set back, after the state is confirmed. ResolveCommandOffsets returns
+// the fence of each partition, and the changes.
 //
 // It must run before records are produced to a log that may have lost its end. Otherwise the
 // new records would be skipped as already decided. Processes run it one at a time, under an
@@ -43,8 +44,14 @@ func (db *Store) ResolveCommandOffsets(
 		if err != nil {
 			return fmt.Errorf("observing the topic of the commands: %w", err)
 		}
-		for i, p := range seen.Partitions {
-			change := resolveOffset(int32(i), p, all[seen.TopicID])
+		changes := resolveOffsets(seen, all[seen.TopicID])
+		if seen.Confirm != nil && slices.ContainsFunc(changes, CommandOffset.setsBack) {
+			if seen, err = seen.Confirm(ctx); err != nil {
+				return fmt.Errorf("confirming the state of the topic of the commands: %w", err)
+			}
+			changes = resolveOffsets(seen, all[seen.TopicID])
+		}
+		for _, change := range changes {
 			next[change.Partition] = change.Next
 			if change.Was == change.Next {
 				continue
@@ -64,6 +71,18 @@ func (db *Store) ResolveCommandOffsets(
 	}
 	return next, set, nil
 }
+
+// resolveOffsets returns the fences of all partitions.
+func resolveOffsets(log postgres.LogState, known map[int32]int64) []CommandOffset {
+	changes := make([]CommandOffset, len(log.Partitions))
+	for i, p := range log.Partitions {
+		changes[i] = resolveOffset(int32(i), p, known)
+	}
+	return changes
+}
+
+// setsBack reports whether a fence is lower than before.
+func (o CommandOffset) setsBack() bool { return o.Next < o.Was }
 
 // resolveOffset returns the fence of one partition.
 func resolveOffset(partition int32, log postgres.LogPartition, known map[int32]int64) CommandOffset {

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -60,7 +61,7 @@ func (gs Generations) At(topicID [16]byte, partition int32, offset, route int64)
 // called under the lock and after the watermarks are read, because only then an end offset
 // below a watermark proves that offsets went backwards.
 //
-// It lowers the watermark of a partition whose offsets went backwards.
+// It lowers the watermark of a partition whose offsets went backwards, after the state is confirmed.
 func (db *Store) ResolveGenerations(
 	ctx context.Context, topic string, observe func(context.Context) (postgres.LogState, error),
 ) (all Generations, added []Generation, err error) {
@@ -83,6 +84,14 @@ func (db *Store) ResolveGenerations(
 		}
 		if added, err = nextGenerations(all, watermarks[observed.TopicID], observed); err != nil {
 			return err
+		}
+		if observed.Confirm != nil && lower(watermarks[observed.TopicID], added) {
+			if observed, err = observed.Confirm(ctx); err != nil {
+				return fmt.Errorf("confirming the state of topic %s: %w", topic, err)
+			}
+			if added, err = nextGenerations(all, watermarks[observed.TopicID], observed); err != nil {
+				return err
+			}
 		}
 		route, err := nextRoute(ctx, tx, topic, observed)
 		if err != nil {
@@ -154,6 +163,11 @@ func recordGeneration(ctx context.Context, tx pgx.Tx, topic string, g Generation
 		return fmt.Errorf("lowering the watermark of partition %d: %w", g.Partition, err)
 	}
 	return nil
+}
+
+// lower reports whether generations begin below the watermarks of their partitions.
+func lower(watermarks map[int32]int64, added []Generation) bool {
+	return slices.ContainsFunc(added, func(g Generation) bool { return g.FromOffset < watermarks[g.Partition] })
 }
 
 // nextGenerations returns the generations to add, given the recorded ones, the watermarks

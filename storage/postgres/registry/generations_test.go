@@ -100,6 +100,41 @@ func TestRecordsThatWereReplacedGetANewGeneration(t *testing.T) {
 	require.EqualValues(t, 90, marks[0])
 }
 
+// TestAStateThatSetsOffsetsBackMustBeConfirmed observes an end below the watermark, as a broker that was
+// separated from the others reports it.
+func TestAStateThatSetsOffsetsBackMustBeConfirmed(t *testing.T) {
+	db := pgtest.Open(t)
+	resolve(t, db, log(1, [2]int64{0, 100}))
+	require.NoError(t, db.AdvanceWatermarks(t.Context(), [16]byte{1}, map[int32]int64{0: 100}))
+	observe := func(end int64, confirm func(context.Context) (postgres.LogState, error)) func(context.Context) (
+		postgres.LogState, error,
+	) {
+		return func(ctx context.Context) (postgres.LogState, error) {
+			state, err := log(1, [2]int64{0, end})(ctx)
+			state.Confirm = confirm
+			return state, err
+		}
+	}
+	missing := func(context.Context) (postgres.LogState, error) {
+		return postgres.LogState{}, errors.New("a broker does not respond")
+	}
+	watermark := func() int64 {
+		marks, err := db.Watermarks(t.Context(), [16]byte{1})
+		require.NoError(t, err)
+		return marks[0]
+	}
+	_, added := resolve(t, db, observe(100, missing))
+	require.Zero(t, added, "nothing is set back")
+	_, _, err := db.ResolveGenerations(t.Context(), "points", observe(12, missing))
+	require.ErrorContains(t, err, "a broker does not respond")
+	_, added = resolve(t, db, observe(12, log(1, [2]int64{0, 120})))
+	require.Zero(t, added, "the leader has the records")
+	require.EqualValues(t, 100, watermark())
+	_, added = resolve(t, db, observe(12, log(1, [2]int64{0, 50})))
+	require.Equal(t, 1, added)
+	require.Zero(t, watermark(), "the log has lost its end")
+}
+
 func TestProcessesThatSeeAChangeTogetherRecordItOnce(t *testing.T) {
 	db := pgtest.Open(t)
 	var addedTogether atomic.Int32

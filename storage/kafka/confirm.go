@@ -1,0 +1,182 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"golang.org/x/sync/errgroup"
+)
+
+// ErrOutOfRange is returned if a broker's log does not contain the next offset of a member. The member
+// must leave the group and join again. See docs/adr/0112-the-brokers-must-agree-before-offsets-are-set-back.md.
+var ErrOutOfRange = errors.New("kafka: the broker's log does not contain the next offset")
+
+// ConfirmTopic reads the state of a Livegraph topic, named without the prefix, as ObserveTopic does, but
+// only if all brokers respond and agree on the leaders. A broker that was separated from the others may
+// believe that it is still a leader, and its log may be shorter than that of the present leader.
+func (c *Client) ConfirmTopic(ctx context.Context, name string) (TopicState, error) {
+	t := c.topicOf(name)
+	if t == nil {
+		return TopicState{}, errUnknownTopic(name)
+	}
+	if err := c.requireAgreement(ctx, t.name); err != nil {
+		return TopicState{}, err
+	}
+	return c.observe(ctx, t)
+}
+
+// confirmedBounds returns the bounds of a topic's partitions, if all brokers agree on the leaders.
+func (c *Client) confirmedBounds(ctx context.Context, topic string) (map[int32]Span, error) {
+	if err := c.requireAgreement(ctx, topic); err != nil {
+		return nil, err
+	}
+	return c.bounds(ctx, topic)
+}
+
+// confirmLoss returns a Discontinuity if the records of a partition below the offset next, the last of
+// which was written in the leader epoch given, are not in the log any more. Otherwise it returns
+// ErrOutOfRange: the broker that responded was not the leader, or it is unknown.
+func (c *Client) confirmLoss(ctx context.Context, topic string, partition int32, next int64, epoch int32) error {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	from, err := c.epochEnd(ctx, topic, partition, epoch)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: partition %d: %w", ErrOutOfRange, partition, err)
+	case from < next:
+		return NewDiscontinuity(partition, from, fmt.Errorf("offset %d was next, and the log goes on at %d", next, from))
+	}
+	return fmt.Errorf("%w: partition %d: offset %d", ErrOutOfRange, partition, next)
+}
+
+// epochEnd returns the offset up to which the log of a partition contains the records of a leader epoch
+// and of earlier ones: the start of the log if the epoch is unknown to the leader, the end if epoch is -1.
+func (c *Client) epochEnd(ctx context.Context, topic string, partition, epoch int32) (int64, error) {
+	bounds, err := c.confirmedBounds(ctx, topic)
+	if err != nil {
+		return 0, err
+	}
+	log, ok := bounds[partition]
+	if !ok {
+		return 0, kerr.UnknownTopicOrPartition
+	}
+	if epoch < 0 {
+		return log.To, nil
+	}
+	ends, err := c.admin.OffsetForLeaderEpoch(ctx, kadm.OffsetForLeaderEpochRequest{topic: {partition: epoch}})
+	if err != nil {
+		return 0, errRequest("reading the end of a leader epoch", err)
+	}
+	end := ends[topic][partition]
+	if end.Err != nil {
+		return 0, errRequest("reading the end of a leader epoch", end.Err)
+	}
+	return max(end.EndOffset, log.From), nil
+}
+
+// requireAgreement returns an error unless all brokers of the cluster respond, and agree on the id, the
+// leaders and the leader epochs of a topic. A leader that was replaced is then known as such to itself.
+func (c *Client) requireAgreement(ctx context.Context, topic string) error {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	brokers, err := c.admin.BrokerMetadata(ctx)
+	if err != nil {
+		return errRequest("reading the brokers", err)
+	}
+	views := make([]*kmsg.MetadataResponse, len(brokers.Brokers))
+	var group errgroup.Group
+	for i, b := range brokers.Brokers {
+		group.Go(func() error {
+			var err error
+			if views[i], err = c.viewOf(ctx, b.NodeID, topic); err != nil {
+				return errRequest("asking broker "+strconv.Itoa(int(b.NodeID))+" for its metadata", err)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if len(views) == 0 || !agree(views) {
+		return errRequest("confirming the leaders of "+topic, errors.New("the brokers do not agree"))
+	}
+	return nil
+}
+
+// viewOf returns the metadata that one broker has of a topic.
+func (c *Client) viewOf(ctx context.Context, broker int32, topic string) (*kmsg.MetadataResponse, error) {
+	request := kmsg.NewPtrMetadataRequest()
+	request.AllowAutoTopicCreation = false
+	asked := kmsg.NewMetadataRequestTopic()
+	asked.Topic = kmsg.StringPtr(topic)
+	request.Topics = append(request.Topics, asked)
+	response, err := c.adminKgo.Broker(int(broker)).RetriableRequest(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	view := response.(*kmsg.MetadataResponse)
+	if len(view.Topics) != 1 {
+		return nil, kerr.UnknownTopicOrPartition
+	}
+	return view, kerr.ErrorForCode(view.Topics[0].ErrorCode)
+}
+
+// leader is the leader of a partition in a leader epoch.
+type leader struct{ broker, epoch int32 }
+
+// agree reports whether views of one topic have the same brokers, topic id, leaders and leader epochs.
+func agree(views []*kmsg.MetadataResponse) bool {
+	for _, view := range views {
+		if len(view.Brokers) != len(views) || view.Topics[0].TopicID != views[0].Topics[0].TopicID {
+			return false
+		}
+	}
+	known := leadersOf(views[0])
+	for _, view := range views[1:] {
+		leaders := leadersOf(view)
+		if len(leaders) != len(known) {
+			return false
+		}
+		for p, l := range leaders {
+			if known[p] != l {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func leadersOf(view *kmsg.MetadataResponse) map[int32]leader {
+	leaders := map[int32]leader{}
+	for i := range view.Topics[0].Partitions {
+		p := &view.Topics[0].Partitions[i]
+		leaders[p.Partition] = leader{broker: p.Leader, epoch: p.LeaderEpoch}
+	}
+	return leaders
+}
+
+// confirmed returns the error of a poll. What a single broker claims about lost records is confirmed.
+func (c *Client) confirmed(ctx context.Context, topic string, err error) error {
+	var loss *kgo.ErrDataLoss
+	switch {
+	case errors.As(err, &loss):
+		ctx = context.WithoutCancel(ctx) // a caller that polls for a short time must learn of it
+		return c.confirmLoss(ctx, topic, loss.Partition, loss.ConsumedTo, loss.ConsumedToEpoch)
+	case errors.Is(err, kerr.OffsetOutOfRange):
+		return fmt.Errorf("%w: %w", ErrOutOfRange, err)
+	}
+	return err
+}
+
+// ConfirmLoss returns the error of a member that expected the record at offset next of a partition and
+// got one of a lower offset. epoch is the leader epoch of the record before, -1 if it is unknown. The error
+// is a Discontinuity if the log does not contain the records below next any more, and else ErrOutOfRange.
+func (g *Group) ConfirmLoss(ctx context.Context, partition int32, next int64, epoch int32) error {
+	return g.parent.confirmLoss(ctx, g.topic, partition, next, epoch)
+}
