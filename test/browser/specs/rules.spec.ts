@@ -1,8 +1,20 @@
-// Files of rules and the list of Alertmanagers: created, edited and deleted on the page.
+// Files of rules: created, edited and deleted on the page.
 
 import type { Locator, Page } from '@playwright/test'
 
-import { Admin } from '../admin.ts'
+import {
+  addAlertmanager,
+  edit,
+  FILE,
+  names,
+  openRules,
+  PUBLIC,
+  put,
+  STORED,
+  stored,
+  test,
+  textOf,
+} from '../rules.ts'
 import {
   call,
   clippedTables,
@@ -13,71 +25,7 @@ import {
   picture,
   row,
   statusOf,
-  type Tenant,
-  test as base,
-  URL_OF,
-  waitForPage,
 } from '../support.ts'
-
-/** Each test has a workspace. */
-const test = base.extend<{ tenant: Tenant }>({
-  tenant: async ({ page }, use, info) => {
-    const admin = await Admin.withSession(page.request)
-    const tenant = await admin.tenant(`Rules ${info.title.slice(0, 60)}`, 'live')
-    await use(tenant)
-    await admin.delete(`/workspaces/${tenant.workspace}`)
-  },
-})
-
-const STORED = `groups:
-  - name: pumps
-    interval: 1m
-    rules:
-      - record: pressure:max
-        expr: max(pressure)
-      - alert: PressureHigh
-        expr: pressure:max > 8
-`
-
-const FILE = '/api/rules/pumps'
-
-/** Stores the file. */
-async function put(of: Tenant, text: string): Promise<void> {
-  const answer = await fetch(URL_OF + FILE, {
-    method: 'PUT',
-    headers: {
-      Authorization: `Bearer ${of.key}`,
-      'X-Workspace-Id': of.workspace,
-      'Content-Type': 'application/yaml',
-    },
-    body: text,
-  })
-  if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`)
-}
-
-const stored = async (of: Tenant, path = FILE): Promise<string> =>
-  (await call<{ content: string }>(of, 'GET', path)).content
-
-const names = async (of: Tenant): Promise<string[]> =>
-  (await call<{ name: string }[]>(of, 'GET', '/api/rules')).map((file) => file.name)
-
-async function openRules(page: Page, of: Tenant): Promise<void> {
-  await open(page, 'alerts/rules', of.workspace)
-  await waitForPage(page, 'Alerts')
-}
-
-/** Stores the file and opens its editor. */
-async function edit(page: Page, of: Tenant, text = STORED): Promise<Locator> {
-  await put(of, text)
-  await openRules(page, of)
-  await row(page, 'pumps').click()
-  await page.getByRole('dialog', { name: 'pumps', exact: true }).getByRole('button', { name: 'Edit' }).click()
-  const form = page.getByRole('dialog', { name: 'Edit pumps' })
-  await expect(textOf(form)).toHaveValue(text)
-  return form
-}
-
-const textOf = (form: Locator): Locator => form.getByRole('textbox', { name: 'Rules' })
 
 /**
  * Waits until a dialog below another one gets no more key presses: it handles Escape until it is rendered again after
@@ -167,35 +115,39 @@ test('shows errors of a file beside their lines and changes nothing', async ({ p
   expect(await stored(tenant)).toBe(`# reviewed\n${STORED}`)
 })
 
-test('scrolls to the first error of a long file, and the line numbers with it', async ({ page, tenant, watch }) => {
-  watch.allow(/status of 422 .*\/rules\/pumps/)
-  const rule = (i: number) => `      - record: pressure:max${i}\n        expr: max(pressure${i})\n`
-  const rules = Array.from({ length: 200 }, (_, i) => rule(i))
-  const text = `groups:\n  - name: pumps\n    rules:\n${rules.join('')}`
-  const form = await edit(page, tenant, text)
-  const area = textOf(form)
-  await area.fill(text.replace('max(pressure190)', `max(pressure190 ${'+ pressure '.repeat(40)}`))
-  await area.evaluate((one) => one.scrollTo(0, 0))
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(form.getByRole('alert')).toContainText('Line 385')
-  const mark = form.locator('.alerts-code-mark')
-  await expect(mark).toBeInViewport({ ratio: 1 })
-  // The mark is beside the line: as far below the top of the text as the line.
-  const distance = () =>
-    area.evaluate((one) => {
-      const mark = document.querySelector('.alerts-code-mark')
-      if (!mark) throw new Error('there is no mark')
-      const { lineHeight, paddingTop } = getComputedStyle(one)
-      const top = one.getBoundingClientRect().top + parseFloat(paddingTop) - one.scrollTop
-      return Math.abs(mark.getBoundingClientRect().top - top - 384 * parseFloat(lineHeight))
-    })
-  expect(await distance()).toBeLessThan(2)
-  await picture(page, 'rules-long')
-  await area.evaluate((one) => one.scrollBy(0, -60))
-  await expect.poll(distance).toBeLessThan(2)
-})
+test(
+  'scrolls to the first error of a long file, and the line numbers with it',
+  { tag: '@full' },
+  async ({ page, tenant, watch }) => {
+    watch.allow(/status of 422 .*\/rules\/pumps/)
+    const rule = (i: number) => `      - record: pressure:max${i}\n        expr: max(pressure${i})\n`
+    const rules = Array.from({ length: 200 }, (_, i) => rule(i))
+    const text = `groups:\n  - name: pumps\n    rules:\n${rules.join('')}`
+    const form = await edit(page, tenant, text)
+    const area = textOf(form)
+    await area.fill(text.replace('max(pressure190)', `max(pressure190 ${'+ pressure '.repeat(40)}`))
+    await area.evaluate((one) => one.scrollTo(0, 0))
+    await form.getByRole('button', { name: 'Save' }).click()
+    await expect(form.getByRole('alert')).toContainText('Line 385')
+    const mark = form.locator('.alerts-code-mark')
+    await expect(mark).toBeInViewport({ ratio: 1 })
+    // The mark is beside the line: as far below the top of the text as the line.
+    const distance = () =>
+      area.evaluate((one) => {
+        const mark = document.querySelector('.alerts-code-mark')
+        if (!mark) throw new Error('there is no mark')
+        const { lineHeight, paddingTop } = getComputedStyle(one)
+        const top = one.getBoundingClientRect().top + parseFloat(paddingTop) - one.scrollTop
+        return Math.abs(mark.getBoundingClientRect().top - top - 384 * parseFloat(lineHeight))
+      })
+    expect(await distance()).toBeLessThan(2)
+    await picture(page, 'rules-long')
+    await area.evaluate((one) => one.scrollBy(0, -60))
+    await expect.poll(distance).toBeLessThan(2)
+  },
+)
 
-test('edits a file with the keyboard only', async ({ page, tenant }) => {
+test('edits a file with the keyboard only', { tag: '@full' }, async ({ page, tenant }) => {
   const form = await edit(page, tenant)
   const area = textOf(form)
   await expect(area).toBeFocused()
@@ -335,106 +287,6 @@ test('deletes a file after a confirmation', async ({ page, tenant }) => {
   await expect(page.getByText('File deleted')).toBeVisible()
   await expect(page.getByText('No rules yet')).toBeVisible()
   expect(await statusOf(tenant, FILE)).toBe(404)
-})
-
-const urls = async (of: Tenant): Promise<string[]> =>
-  (await call<{ urls: string[] }>(of, 'GET', '/api/alertmanagers')).urls
-
-const PUBLIC = 'https://alerts.example.com'
-
-/** Opens the empty list of Alertmanagers and its form. */
-async function addAlertmanager(page: Page, of: Tenant): Promise<Locator> {
-  await open(page, 'alerts/alertmanagers', of.workspace)
-  await page.getByRole('button', { name: 'Add an Alertmanager' }).click()
-  return page.getByRole('dialog', { name: 'Alertmanagers' })
-}
-
-test('edits the Alertmanagers and shows which address is refused', async ({ page, tenant, watch }) => {
-  watch.allow(/status of (409|422) .*\/alertmanagers/)
-  const form = await addAlertmanager(page, tenant)
-  const address = (n: number) => form.getByLabel(`Address ${n}`, { exact: true })
-  await expect(address(1)).toBeFocused()
-  await address(1).fill(PUBLIC)
-  for (let n = 2; n <= 10; n++) await form.getByRole('button', { name: 'Add an address' }).click()
-  await expect(form.getByRole('button', { name: 'Add an address' })).toBeDisabled()
-  await expect(address(10)).toBeFocused()
-  // The rows before it are empty and not sent.
-  await address(10).fill('http://127.0.0.1:9093')
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(address(10)).toHaveAccessibleDescription('must not be the private address 127.0.0.1')
-  await expect(form.getByRole('alert')).toHaveCount(1)
-  expect(await urls(tenant)).toEqual([])
-  await address(10).fill('ftp://alerts.example.com')
-  await expect(form.getByRole('alert')).toHaveCount(0)
-  await page.keyboard.press('Enter')
-  await expect(address(10)).toHaveAccessibleDescription(/begins with https/)
-  await form.getByRole('button', { name: 'Remove address 10' }).click()
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(row(page, PUBLIC)).toBeVisible()
-  expect(await urls(tenant)).toEqual([PUBLIC])
-
-  // A concurrent change.
-  await page.getByRole('button', { name: 'Edit', exact: true }).click()
-  const theirs = 'https://other.example.com'
-  await call(tenant, 'PUT', '/api/alertmanagers', { urls: [theirs] })
-  await address(1).fill('https://mine.example.com')
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(form).toContainText('Somebody else changed the list')
-  await expect(form.getByRole('listitem')).toHaveText([theirs])
-  expect(await urls(tenant)).toEqual([theirs])
-  await expect(address(1)).toHaveValue('https://mine.example.com')
-  await picture(page, 'rules-alertmanagers-conflict')
-  await form.getByRole('button', { name: 'Load the stored version' }).click()
-  await expect(address(1)).toHaveValue(theirs)
-
-  await form.getByRole('button', { name: 'Remove address 1' }).click()
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(page.getByText('No Alertmanagers yet')).toBeVisible()
-  expect(await urls(tenant)).toEqual([])
-})
-
-test('sets the login of an Alertmanager and never shows its secrets', async ({ page, tenant, watch }) => {
-  watch.allow(/status of 422 .*\/alertmanagers/)
-  const form = await addAlertmanager(page, tenant)
-  const field = (label: string) => form.getByLabel(label, { exact: true })
-  await field('Address 1').fill(PUBLIC)
-  await field('Authorization 1').selectOption({ label: 'User and password' })
-  await field('User 1').fill('ops')
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(field('Password 1')).toHaveAccessibleDescription(/must be given/)
-  await field('Password 1').fill('s3cret')
-  await form.getByRole('button', { name: 'Add a header' }).click()
-  await field('Header 1.1').fill('Host')
-  await field('Value 1.1').fill('s3cret')
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(field('Header 1.1')).toHaveAccessibleDescription(/that the server sets/)
-  await field('Header 1.1').fill('X-Scope-OrgID')
-  await picture(page, 'rules-alertmanagers-login')
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(row(page, PUBLIC)).toContainText('ops')
-  await expect(row(page, PUBLIC)).toContainText('X-Scope-OrgID')
-
-  // What stays empty is kept, but not for another address.
-  await page.getByRole('button', { name: 'Edit', exact: true }).click()
-  await expect(field('Password 1')).toHaveValue('')
-  await expect(field('Password 1')).toHaveAttribute('placeholder', 'Unchanged')
-  await expect(field('Value 1.1')).toHaveAttribute('placeholder', 'Unchanged')
-  await field('User 1').fill('dev')
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(row(page, PUBLIC)).toContainText('dev')
-  await page.getByRole('button', { name: 'Edit', exact: true }).click()
-  await field('Address 1').fill('https://other.example.com')
-  await expect(field('Password 1')).not.toHaveAttribute('placeholder')
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(field('Password 1')).toHaveAccessibleDescription(/must be given/)
-  await field('Authorization 1').selectOption({ label: 'Bearer token' })
-  await field('Token 1').fill('t0ken')
-  await form.getByRole('button', { name: 'Remove header 1.1' }).click()
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(row(page, 'https://other.example.com')).toContainText('Bearer token')
-  expect(await call<object>(tenant, 'GET', '/api/alertmanagers')).toMatchObject({
-    alertmanagers: [{ authorization: { type: 'bearer', username: null }, headers: [] }],
-  })
 })
 
 /** Checks what is shown, and takes a screenshot. */
