@@ -111,6 +111,11 @@ func (s *session) revoked(partitions []int32, lost bool) {
 	s.logger.Info("partitions gone", "partitions", partitions, "lost", lost)
 }
 
+// mustLeave reports whether a member cannot continue after an error of a poll.
+func mustLeave(err error) bool {
+	return errors.Is(err, kafka.ErrDiscontinued) || errors.Is(err, kafka.ErrOutOfRange) || errors.Is(err, kafka.ErrStalled)
+}
+
 // poll fetches records until ctx is done or the membership cannot continue, and returns the
 // reason.
 func (s *session) poll(ctx context.Context) error {
@@ -132,7 +137,7 @@ func (s *session) poll(ctx context.Context) error {
 		switch {
 		case backwards != nil:
 			return s.group.ConfirmLoss(ctx, backwards.partition, backwards.next, backwards.epoch)
-		case errors.Is(err, kafka.ErrDiscontinued), errors.Is(err, kafka.ErrOutOfRange), errors.Is(err, kafka.ErrStalled):
+		case mustLeave(err):
 			return err
 		case err != nil && ctx.Err() == nil:
 			s.metrics.Retries.Add(1)

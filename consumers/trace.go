@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/livegraph/livegraph/internal/platform/tracing"
-	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/kafka/tracecontext"
 )
 
 // maxLinks is the maximum number of links of a batch. A batch can contain thousands of requests,
@@ -43,7 +43,7 @@ func linksOf(b *batch) []trace.SpanContext {
 	var links []trace.SpanContext
 	seen := map[trace.SpanID]bool{}
 	for _, r := range b.records {
-		sc := kafka.TraceOf(r)
+		sc := tracecontext.Of(r)
 		if !sc.IsSampled() || seen[sc.SpanID()] {
 			continue
 		}

@@ -50,8 +50,7 @@ func RelationTypes(c *request.Check, field string, types []string) []string {
 // Properties parses conditions on properties, the value of a field of a body. The condition is one value, or a list of
 // alternatives. Values are returned as a node's properties are stored.
 func Properties(c *request.Check, field string, filter map[string]jsontext.Value) map[string][]jsontext.Value {
-	if len(filter) > maxKeys {
-		c.Fail(field, fmt.Sprintf("must have at most %d keys", maxKeys))
+	if !checkKeys(c, field, len(filter)) {
 		return nil
 	}
 	values := make(map[string][]jsontext.Value, len(filter))

@@ -97,7 +97,7 @@ func graphFilter(p *request.Params) graphread.Filter {
 		CreatedAfter: p.Time("createdAfter"), CreatedBefore: p.Time("createdBefore"),
 		UpdatedAfter: p.Time("updatedAfter"), UpdatedBefore: p.Time("updatedBefore"),
 		Properties: make(map[string][]jsontext.Value, len(properties)),
-		Bounds: graphread.PropertyBounds{
+		Bounds: graph.PropertyBounds{
 			Min: bounds(p.FamilyOnce("propertyMin.")), Max: bounds(p.FamilyOnce("propertyMax.")), Prefixes: prefixes,
 		},
 	}

@@ -38,13 +38,11 @@ type patternBody struct {
 
 // patternNode has the conditions on a node.
 type patternNode struct {
-	NodeIDs        []string                  `json:"nodeIds"`
-	EntityTypes    []string                  `json:"entityTypes"`
-	Name           *string                   `json:"name"`
-	Properties     map[string]jsontext.Value `json:"properties"`
-	PropertyMin    map[string]jsontext.Value `json:"propertyMin"`
-	PropertyMax    map[string]jsontext.Value `json:"propertyMax"`
-	PropertyPrefix map[string]string         `json:"propertyPrefix"`
+	NodeIDs     []string                  `json:"nodeIds"`
+	EntityTypes []string                  `json:"entityTypes"`
+	Name        *string                   `json:"name"`
+	Properties  map[string]jsontext.Value `json:"properties"`
+	graphfilter.BoundsBody
 }
 
 // patternEdge is an edge of a pattern.
@@ -192,27 +190,6 @@ func (n *patternNode) conditions(c *request.Check, field string) (conditions gra
 		conditions.Name = *n.Name
 	}
 	conditions.Properties = graphfilter.Properties(c, field+".properties", n.Properties)
-	conditions.Bounds.Min = propertyBounds(c, field+".propertyMin", n.PropertyMin)
-	conditions.Bounds.Max = propertyBounds(c, field+".propertyMax", n.PropertyMax)
-	for _, name := range slices.Sorted(maps.Keys(n.PropertyPrefix)) {
-		if conditions.Bounds.Prefixes == nil {
-			conditions.Bounds.Prefixes = map[string][]string{}
-		}
-		conditions.Bounds.Prefixes[name] = []string{n.PropertyPrefix[name]}
-	}
+	conditions.Bounds = n.Read(c, field+".")
 	return conditions
-}
-
-// propertyBounds validates bounds of properties and returns them as they are compared.
-func propertyBounds(c *request.Check, field string, bounds map[string]jsontext.Value) map[string]jsontext.Value {
-	read := make(map[string]jsontext.Value, len(bounds))
-	for _, name := range slices.Sorted(maps.Keys(bounds)) {
-		member := request.Member(field, name)
-		if kind := bounds[name].Kind(); kind != '"' && kind != '0' {
-			c.Fail(member, "must be a number or a string")
-			continue
-		}
-		read[name] = graphfilter.Value(c, member, bounds[name])
-	}
-	return read
 }

@@ -37,7 +37,8 @@ type queryBody struct {
 	EntityTypes []string                  `json:"entityTypes"`
 	MinScore    *float64                  `json:"minScore"`
 	Properties  map[string]jsontext.Value `json:"properties"`
-	Rerank      *rerankBody               `json:"rerank"`
+	graphfilter.BoundsBody
+	Rerank *rerankBody `json:"rerank"`
 }
 
 // searchBody is the body of a search.
@@ -101,6 +102,7 @@ func (b *queryBody) read(c *request.Check, workspace uuid.UUID, m models) retrie
 	q := retrieval.Query{Workspace: workspace, Filter: retrieval.Filter{
 		EntityTypes: graphfilter.EntityTypes(c, "entityTypes", b.EntityTypes),
 		Properties:  graphfilter.Properties(c, "properties", b.Properties),
+		Bounds:      b.Read(c, ""),
 		Document:    b.documentBody.read(c),
 	}}
 	c.Required("query", b.Query != nil)

@@ -19,7 +19,8 @@ func FuzzSearchBody(f *testing.F) {
 		`{"query":"a","properties":{"a.b":["x",1.50,true],"":0}}`,
 		`{"query":"a","properties":{"a":[[1]],"b":null}}`,
 		`{"query":"a","entityTypes":["object","process","object"],"includeContent":true}`,
-		`{"query":"a","properties":{"n":1e400}}`,
+		`{"query":"a","properties":{"n":1e400}}`, `{"query":"a","propertyMin":{"n":1,"s":"a"},"propertyMax":{"n":"1e9"}}`,
+		`{"query":"a","propertyPrefix":{"s":"","":"a"},"propertyMin":{"n":null}}`,
 		`{"query":"a","hops":3,"relationTypes":["feeds"],"direction":"out",` +
 			`"nodeIds":["0194a5b0-0000-7000-8000-00000000000a"],"weights":{"text":0,"vector":0.5,"graph":1},"explain":true}`,
 		`{"query":"a","weights":{"text":0,"vector":0,"graph":0}}`, `{"query":"a","hops":-1,"nodeIds":[""]}`,
@@ -45,6 +46,8 @@ func FuzzSearchBody(f *testing.F) {
 			require.True(t, p.limit >= 1 && p.limit <= request.MaxLimit && p.offset >= 0)
 			require.True(t, q.Limit == p.limit && q.Offset >= 0 && q.Offset <= maxTotal && q.MinScore >= 0 && q.MinScore <= 1)
 			require.LessOrEqual(t, len(q.Filter.Properties), 32)
+			b := q.Filter.Bounds
+			require.True(t, len(b.Min) <= 32 && len(b.Max) <= 32 && len(b.Prefixes) <= 32)
 			d := q.Filter.Document
 			require.True(t, len(d.AnyTags) <= maxFilterTags && len(d.AllTags) <= maxFilterTags)
 			require.True(t, d.From == nil || d.To == nil || d.From.Before(*d.To))

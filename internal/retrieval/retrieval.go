@@ -29,6 +29,7 @@ type Filter struct {
 	// Properties has the accepted values of top-level properties, in canonical JSON. Each
 	// property must equal any of its values.
 	Properties map[string][]jsontext.Value
+	Bounds     graph.PropertyBounds
 	Document   DocumentFilter
 }
 
@@ -45,7 +46,9 @@ type DocumentFilter struct {
 func (f *Filter) IsEmpty() bool { return len(f.EntityTypes) == 0 && f.hasOnlyEntityTypes() }
 
 // hasOnlyEntityTypes reports whether there are no other conditions than entity types.
-func (f *Filter) hasOnlyEntityTypes() bool { return len(f.Properties) == 0 && f.Document.IsEmpty() }
+func (f *Filter) hasOnlyEntityTypes() bool {
+	return len(f.Properties) == 0 && f.Bounds.IsEmpty() && f.Document.IsEmpty()
+}
 
 // IsEmpty reports whether all nodes pass, also those without a document.
 func (f *DocumentFilter) IsEmpty() bool {

@@ -401,6 +401,17 @@ type AnswerQuery struct {
 	// are compared with their type: `7` is not `"7"`.
 	Properties map[string]any `json:"properties,omitempty"`
 
+	// Inclusive bounds of properties by name. A property passes a bound only if it is of the same type. Strings are
+	// compared by code point.
+	PropertyMin map[string]any `json:"propertyMin,omitempty"`
+
+	// Inclusive bounds of properties by name. A property passes a bound only if it is of the same type. Strings are
+	// compared by code point.
+	PropertyMax map[string]any `json:"propertyMax,omitempty"`
+
+	// The property with each name is a string with this beginning.
+	PropertyPrefix map[string]string `json:"propertyPrefix,omitempty"`
+
 	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
 	// passages. Nodes without a document do not pass.
 	Tags []string `json:"tags,omitempty"`
@@ -855,6 +866,17 @@ type HybridQuery struct {
 	// Only nodes whose top-level properties have these values. A list of up to 100 values matches any of them. Values
 	// are compared with their type: `7` is not `"7"`.
 	Properties map[string]any `json:"properties,omitempty"`
+
+	// Inclusive bounds of properties by name. A property passes a bound only if it is of the same type. Strings are
+	// compared by code point.
+	PropertyMin map[string]any `json:"propertyMin,omitempty"`
+
+	// Inclusive bounds of properties by name. A property passes a bound only if it is of the same type. Strings are
+	// compared by code point.
+	PropertyMax map[string]any `json:"propertyMax,omitempty"`
+
+	// The property with each name is a string with this beginning.
+	PropertyPrefix map[string]string `json:"propertyPrefix,omitempty"`
 
 	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
 	// passages. Nodes without a document do not pass.
@@ -1655,6 +1677,17 @@ type SearchQuery struct {
 	// Only nodes whose top-level properties have these values. A list of up to 100 values matches any of them. Values
 	// are compared with their type: `7` is not `"7"`.
 	Properties map[string]any `json:"properties,omitempty"`
+
+	// Inclusive bounds of properties by name. A property passes a bound only if it is of the same type. Strings are
+	// compared by code point.
+	PropertyMin map[string]any `json:"propertyMin,omitempty"`
+
+	// Inclusive bounds of properties by name. A property passes a bound only if it is of the same type. Strings are
+	// compared by code point.
+	PropertyMax map[string]any `json:"propertyMax,omitempty"`
+
+	// The property with each name is a string with this beginning.
+	PropertyPrefix map[string]string `json:"propertyPrefix,omitempty"`
 
 	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
 	// passages. Nodes without a document do not pass.

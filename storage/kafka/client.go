@@ -30,6 +30,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/livegraph/livegraph/internal/platform/tracing"
+	"github.com/livegraph/livegraph/storage/kafka/franzlog"
 	"github.com/livegraph/livegraph/storage/kafka/secure"
 )
 
@@ -203,7 +204,7 @@ func (o *Options) common(id string, dial time.Duration) []kgo.Opt {
 		kgo.MetadataMaxAge(30 * time.Second),
 		kgo.AlwaysRetryEOF(),
 		kgo.DisableClientMetrics(),
-		kgo.WithLogger(franzLog{o.Log.With("component", id)}),
+		kgo.WithLogger(franzlog.New(o.Log.With("component", id))),
 	}
 	return append(opts, o.Security.Opts(o.Dial, dial)...)
 }

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
-	"golang.org/x/sync/errgroup"
+
+	"github.com/livegraph/livegraph/storage/kafka/agreement"
 )
 
 // ErrOutOfRange is returned if a broker's log does not contain the next offset of a member. The member
@@ -80,85 +79,14 @@ func (c *Client) epochEnd(ctx context.Context, topic string, partition, epoch in
 	return max(end.EndOffset, log.From), nil
 }
 
-// requireAgreement returns an error unless all brokers of the cluster respond, and agree on the id, the
-// leaders and the leader epochs of a topic. A leader that was replaced is then known as such to itself.
+// requireAgreement returns an error unless all brokers respond, and agree on a topic.
 func (c *Client) requireAgreement(ctx context.Context, topic string) error {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	brokers, err := c.admin.BrokerMetadata(ctx)
-	if err != nil {
-		return errRequest("reading the brokers", err)
-	}
-	views := make([]*kmsg.MetadataResponse, len(brokers.Brokers))
-	var group errgroup.Group
-	for i, b := range brokers.Brokers {
-		group.Go(func() error {
-			var err error
-			if views[i], err = c.viewOf(ctx, b.NodeID, topic); err != nil {
-				return errRequest("asking broker "+strconv.Itoa(int(b.NodeID))+" for its metadata", err)
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	if len(views) == 0 || !agree(views) {
-		return errRequest("confirming the leaders of "+topic, errors.New("the brokers do not agree"))
+	if err := agreement.Require(ctx, c.adminKgo, topic); err != nil {
+		return errRequest("confirming the leaders of "+topic, err)
 	}
 	return nil
-}
-
-// viewOf returns the metadata that one broker has of a topic.
-func (c *Client) viewOf(ctx context.Context, broker int32, topic string) (*kmsg.MetadataResponse, error) {
-	request := kmsg.NewPtrMetadataRequest()
-	request.AllowAutoTopicCreation = false
-	asked := kmsg.NewMetadataRequestTopic()
-	asked.Topic = kmsg.StringPtr(topic)
-	request.Topics = append(request.Topics, asked)
-	response, err := c.adminKgo.Broker(int(broker)).RetriableRequest(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	view := response.(*kmsg.MetadataResponse)
-	if len(view.Topics) != 1 {
-		return nil, kerr.UnknownTopicOrPartition
-	}
-	return view, kerr.ErrorForCode(view.Topics[0].ErrorCode)
-}
-
-// leader is the leader of a partition in a leader epoch.
-type leader struct{ broker, epoch int32 }
-
-// agree reports whether views of one topic have the same brokers, topic id, leaders and leader epochs.
-func agree(views []*kmsg.MetadataResponse) bool {
-	for _, view := range views {
-		if len(view.Brokers) != len(views) || view.Topics[0].TopicID != views[0].Topics[0].TopicID {
-			return false
-		}
-	}
-	known := leadersOf(views[0])
-	for _, view := range views[1:] {
-		leaders := leadersOf(view)
-		if len(leaders) != len(known) {
-			return false
-		}
-		for p, l := range leaders {
-			if known[p] != l {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func leadersOf(view *kmsg.MetadataResponse) map[int32]leader {
-	leaders := map[int32]leader{}
-	for i := range view.Topics[0].Partitions {
-		p := &view.Topics[0].Partitions[i]
-		leaders[p.Partition] = leader{broker: p.Leader, epoch: p.LeaderEpoch}
-	}
-	return leaders
 }
 
 // confirmed returns the error of a poll. What a single broker claims about lost records is confirmed.

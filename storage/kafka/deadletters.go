@@ -7,6 +7,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/livegraph/livegraph/storage/kafka/tracecontext"
 )
 
 // DeadLetter is a record that cannot be processed, with the reason.
@@ -81,7 +83,7 @@ func (d *DeadLetter) headers(versioned bool) []kgo.RecordHeader {
 	if versioned {
 		headers = append(headers, kgo.RecordHeader{Key: HeaderVersion, Value: strconv.AppendUint(nil, d.Version, 10)})
 	}
-	for _, name := range []string{HeaderTrace, HeaderTraceState} {
+	for _, name := range []string{tracecontext.Parent, tracecontext.State} {
 		if value := Header(d.Record, name); value != nil {
 			headers = append(headers, kgo.RecordHeader{Key: name, Value: value})
 		}

@@ -1,12 +1,6 @@
 package kafka
 
-import (
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
-)
-
-// Agree reports whether views of a topic are the same.
-func Agree(views []*kmsg.MetadataResponse) bool { return agree(views) }
+import "github.com/twmb/franz-go/pkg/kgo"
 
 // StopFetching makes the client of a reader stop fetching, as if its fetch loop had been lost.
 func (g *Group) StopFetching(partitions ...int32) { stopFetching(g.client, g.topic, partitions) }

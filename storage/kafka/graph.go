@@ -10,6 +10,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/kafka/tracecontext"
 )
 
 // Record is a record of a workspace on a graph topic. All records of a workspace are in one
@@ -90,7 +91,7 @@ func (t *topic) records(ctx context.Context, maxBytes int, records []Record) ([]
 	}
 	out := make([]kgo.Record, len(records))
 	for i, r := range records {
-		headers := withTrace(ctx, []kgo.RecordHeader{{Key: HeaderRequestID, Value: []byte(r.RequestID)}})
+		headers := tracecontext.Add(ctx, []kgo.RecordHeader{{Key: HeaderRequestID, Value: []byte(r.RequestID)}})
 		if r.ReplyTo != "" {
 			headers = append(headers, kgo.RecordHeader{Key: HeaderReplyTo, Value: []byte(r.ReplyTo)})
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka/secure"
 	"github.com/livegraph/livegraph/storage/kafka/sentbytes"
+	"github.com/livegraph/livegraph/storage/kafka/tracecontext"
 )
 
 // Names of record headers.
@@ -29,10 +30,6 @@ const (
 	HeaderTopic     = "lg-topic"      // on dead letters: the original record's topic, with its partition and offset below
 	HeaderPartition = "lg-partition"
 	HeaderOffset    = "lg-offset"
-	// HeaderTrace and HeaderTraceState contain the trace context of a record, see
-	// https://www.w3.org/TR/trace-context/. They are set only if the trace is sampled.
-	HeaderTrace      = "traceparent"
-	HeaderTraceState = "tracestate"
 )
 
 // Retry-After of refused requests.
@@ -71,7 +68,7 @@ func (c *Client) ProducePoints(
 	}
 	ctx, span := c.startSend(ctx, c.points, len(msgs))
 	records := make([]kgo.Record, len(msgs))
-	base := withTrace(ctx, []kgo.RecordHeader{{Key: HeaderRequestID, Value: []byte(requestID)}})
+	base := tracecontext.Add(ctx, []kgo.RecordHeader{{Key: HeaderRequestID, Value: []byte(requestID)}})
 	headers, route := base, int64(0)
 	for i, m := range msgs {
 		if m.Route != route {

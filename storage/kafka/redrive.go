@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/livegraph/livegraph/storage/kafka/tracecontext"
 )
 
 // HeaderRedriven is a header of redriven records. Its value is the record reference of the dead
@@ -13,7 +15,7 @@ import (
 const HeaderRedriven = "lg-redriven"
 
 // keptHeaders are the headers that are copied from a dead letter to the redriven record.
-var keptHeaders = []string{HeaderRequestID, HeaderVersion, HeaderTrace, HeaderTraceState}
+var keptHeaders = []string{HeaderRequestID, HeaderVersion, tracecontext.Parent, tracecontext.State}
 
 // Redrive writes dead letters, all of one dead-letter topic, back to the topic that they come from.
 // It keeps key, value and partition, and for points the version that they would have been stored

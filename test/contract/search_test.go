@@ -315,6 +315,18 @@ func TestSearchesShowOnlyWhatPassesTheFilters(t *testing.T) {
 		`"properties":{"":"","__proto__":1}`:                             {},
 		`"properties":{"a\"b]":"x\" or node_id != \""}`:                  {},
 		`"properties":{"bay":42},"entityTypes":["actor"]`:                {},
+		`"propertyMin":{"bay":41}`:                                       {"Pump 7"},
+		`"propertyMin":{"bay":40.5},"propertyMax":{"bay":41.0}`:          {"Pump 7"},
+		`"propertyMin":{"bay":41.000001}`:                                {},
+		`"propertyMin":{"bay":"4"},"propertyMax":{"bay":"5"}`:            {"Pump 8"},
+		`"propertyMax":{"bay":1e300},"propertyMin":{"site":"a"}`:         {"Pump 7"},
+		`"propertyMin":{"site":"o"}`:                                     {"Pump 8"},
+		`"propertyPrefix":{"site":"no"}`:                                 {"Pump 7", "Cooling"},
+		`"propertyPrefix":{"site":"north"},"properties":{"bay":41}`:      {"Pump 7"},
+		`"propertyPrefix":{"site":"N"}`:                                  {},
+		`"propertyPrefix":{"bay":""}`:                                    {"Pump 8"},
+		`"propertyPrefix":{"site":"%"},"entityTypes":["object"]`:         {},
+		`"propertyMin":{"absent":-1e300}`:                                {},
 	} {
 		for _, path := range []string{searchPath, hybridPath} {
 			for _, name := range names(s.search(t, path, `{`+query+`,`+filter+`}`)) {

@@ -89,6 +89,10 @@ func searchRefusals() []refusal {
 		{`{"query":"a","properties":[]}`, 400, "properties"},
 		{`{"query":"a","properties":null}`, 400, "properties"},
 		{`{"query":"a","properties":{"a":1,"a":2}}`, 400, "properties.a"},
+		{`{"query":"a","propertyMin":[]}`, 400, "propertyMin"},
+		{`{"query":"a","propertyMax":null}`, 400, "propertyMax"},
+		{`{"query":"a","propertyMax":{"a":1,"a":2}}`, 400, "propertyMax.a"},
+		{`{"query":"a","propertyPrefix":{"a":1}}`, 400, "propertyPrefix.a"},
 		{`{"query":"a","includeContent":1}`, 400, "includeContent"},
 
 		{`{"query":""}`, 422, "query"},
@@ -114,6 +118,15 @@ func searchRefusals() []refusal {
 		{`{"query":"a","properties":{"a.b":[null]}}`, 422, `properties["a.b"][0]`},
 		{`{"query":"a","properties":{"site":[` + strings.Repeat("1,", 100) + `1]}}`, 422, "properties.site"},
 		{`{"query":"a","properties":{` + objectMembers(33) + `}}`, 422, "properties"},
+		{`{"query":"a","propertyMin":{"site":true}}`, 422, "propertyMin.site"},
+		{`{"query":"a","propertyMin":{"site":[1]}}`, 422, "propertyMin.site"},
+		{`{"query":"a","propertyMax":{"a.b":null}}`, 422, `propertyMax["a.b"]`},
+		{`{"query":"a","propertyMax":{"site":1e400}}`, 422, "propertyMax.site"},
+		{`{"query":"a","propertyMin":{` + objectMembers(33) + `}}`, 422, "propertyMin"},
+		{
+			`{"query":"a","propertyPrefix":{` + strings.ReplaceAll(objectMembers(33), ":1", `:"x"`) + `}}`, 422,
+			"propertyPrefix",
+		},
 	}...)
 }
 

@@ -23,6 +23,9 @@ func (w *tenants) writeSavedQueryCanaries() {
 			"query": c("query"), "properties": object{c("filter's key"): []any{c("filter's value")}},
 			"relationTypes": []any{c("relation")}, "nodeIds": []any{w.values["node"]},
 			"tags": []any{c("tag")}, "allTags": []any{c("second tag")},
+			"propertyMin":    object{c("lower bound's key"): c("lower bound")},
+			"propertyMax":    object{c("upper bound's key"): c("upper bound")},
+			"propertyPrefix": object{c("prefix's key"): c("prefix")},
 		}}
 	}
 	created := fields("new")
@@ -37,7 +40,8 @@ func (w *tenants) writeSavedQueryCanaries() {
 	w.write(
 		opPatchSaved, path, "application/merge-patch+json",
 		fmt.Sprintf(
-			`{"request":{"query":%q,"properties":null,"relationTypes":null,"tags":null,"allTags":null}}`, w.values["name"],
+			`{"request":{"query":%q,"properties":null,"propertyMin":null,"propertyMax":null,"propertyPrefix":null,`+
+				`"relationTypes":null,"tags":null,"allTags":null}}`, w.values["name"],
 		), nil, http.StatusOK,
 	)
 	w.writeJSON(opRunSaved, path+"/run", object{

@@ -92,6 +92,10 @@ func testWorkspaceByCommandLine(t *testing.T, s *server) {
 		require.Equal(t, "0 candidates\n", s.CLI(
 			"search", "who leaks oil", "--tag", "a,b", "--tag", "c", "--all-tag", "d", "--from", "2026-01-01T00:00:00Z",
 		), "nodes without a document do not pass")
+		require.Equal(t, "0 candidates\n", s.CLI(
+			"search", "who leaks oil", "--property", "a=b=c", "--property-min", "n=1", "--property-max", "n=2",
+			"--property-prefix", "s=x,y",
+		), "nodes without these properties do not pass")
 		require.Regexp(
 			t, `(?s)^1\.000  Pump 7 .*\n0\.\d{3}  Boiler .*%  graph: linked to "Pump 7"`,
 			s.CLI("search", "--hybrid", "--explain", "oil"),

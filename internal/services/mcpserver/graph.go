@@ -23,11 +23,13 @@ type searchInput struct {
 	Limit       int      `json:"limit,omitempty" jsonschema:"number of results, default 10, at most 50"`
 	Offset      int      `json:"offset,omitempty" jsonschema:"number of results to skip"`
 	Rerank      bool     `json:"rerank,omitempty" jsonschema:"order the best results again by a reranking model: slower; refused if the server has none"`
+	propertyFilter
 	documentFilter
 }
 
 func (in *searchInput) body() map[string]any {
 	body := queryBody(in.Query, in.EntityTypes, in.MinScore, in.Limit)
+	in.addProperties(body)
 	in.addFilter(body)
 	addRerank(body, in.Rerank)
 	body["offset"] = in.Offset
@@ -121,12 +123,14 @@ type answerInput struct {
 	MinScore     float64  `json:"minScore,omitempty" jsonschema:"read only results of the search with at least this score, 0 to 1"`
 	Limit        int      `json:"limit,omitempty" jsonschema:"number of results to read, default 10, at most 50"`
 	Rerank       bool     `json:"rerank,omitempty" jsonschema:"order the best results again by a reranking model before reading them: slower; refused if the server has none"`
+	propertyFilter
 	documentFilter
 	graphInput
 }
 
 func (c *client) answerQuestion(ctx context.Context, in answerInput) (any, error) {
 	body := queryBody(in.Query, in.EntityTypes, in.MinScore, in.Limit)
+	in.addProperties(body)
 	in.addFilter(body)
 	addRerank(body, in.Rerank)
 	in.addTo(body)

@@ -27,13 +27,10 @@ type matchInput struct {
 }
 
 type matchNode struct {
-	NodeIDs        []string          `json:"nodeIds,omitempty" jsonschema:"one of these nodes"`
-	EntityTypes    []string          `json:"entityTypes,omitempty" jsonschema:"of these types: concept, object, process, actor"`
-	Name           string            `json:"name,omitempty" jsonschema:"a part of the name"`
-	Properties     map[string]any    `json:"properties,omitempty" jsonschema:"values of properties, or lists of values"`
-	PropertyMin    map[string]any    `json:"propertyMin,omitempty" jsonschema:"inclusive lower bounds of properties"`
-	PropertyMax    map[string]any    `json:"propertyMax,omitempty" jsonschema:"inclusive upper bounds of properties"`
-	PropertyPrefix map[string]string `json:"propertyPrefix,omitempty" jsonschema:"beginnings of properties"`
+	NodeIDs     []string `json:"nodeIds,omitempty" jsonschema:"one of these nodes"`
+	EntityTypes []string `json:"entityTypes,omitempty" jsonschema:"of these types: concept, object, process, actor"`
+	Name        string   `json:"name,omitempty" jsonschema:"a part of the name"`
+	propertyFilter
 }
 
 type matchEdge struct {

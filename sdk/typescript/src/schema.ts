@@ -2739,19 +2739,20 @@ export interface components {
             /** @description A part of the name, in upper or lower case. */
             name?: string;
             properties?: components["schemas"]["PropertyFilter"];
-            propertyMin?: components["schemas"]["PatternBounds"];
-            propertyMax?: components["schemas"]["PatternBounds"];
-            /** @description The property with each name is a string with this beginning. */
-            propertyPrefix?: {
-                [key: string]: string;
-            };
+            propertyMin?: components["schemas"]["PropertyBounds"];
+            propertyMax?: components["schemas"]["PropertyBounds"];
+            propertyPrefix?: components["schemas"]["PropertyPrefixes"];
         };
         /**
          * @description Inclusive bounds of properties by name. A property passes a bound only if it is of the same type. Strings are
          *     compared by code point.
          */
-        PatternBounds: {
+        PropertyBounds: {
             [key: string]: number | string;
+        };
+        /** @description The property with each name is a string with this beginning. */
+        PropertyPrefixes: {
+            [key: string]: string;
         };
         PatternEdge: {
             /** @description The name of a node of the pattern. */
@@ -3913,6 +3914,9 @@ export interface components {
              */
             minScore?: number;
             properties?: components["schemas"]["PropertyFilter"];
+            propertyMin?: components["schemas"]["PropertyBounds"];
+            propertyMax?: components["schemas"]["PropertyBounds"];
+            propertyPrefix?: components["schemas"]["PropertyPrefixes"];
             /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
             tags?: string[];
             /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
@@ -3963,6 +3967,9 @@ export interface components {
              */
             minScore?: number;
             properties?: components["schemas"]["PropertyFilter"];
+            propertyMin?: components["schemas"]["PropertyBounds"];
+            propertyMax?: components["schemas"]["PropertyBounds"];
+            propertyPrefix?: components["schemas"]["PropertyPrefixes"];
             /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
             tags?: string[];
             /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
@@ -4050,6 +4057,9 @@ export interface components {
              */
             minScore?: number;
             properties?: components["schemas"]["PropertyFilter"];
+            propertyMin?: components["schemas"]["PropertyBounds"];
+            propertyMax?: components["schemas"]["PropertyBounds"];
+            propertyPrefix?: components["schemas"]["PropertyPrefixes"];
             /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
             tags?: string[];
             /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */

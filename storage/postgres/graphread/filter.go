@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -24,7 +25,7 @@ type Filter struct {
 	// strings, numbers or booleans in canonical JSON.
 	Properties map[string][]jsontext.Value `json:"p,omitempty"`
 	// Bounds has further conditions on properties of the top level.
-	Bounds PropertyBounds `json:"b,omitzero"`
+	Bounds graph.PropertyBounds `json:"b,omitzero"`
 }
 
 // NodeFilter selects nodes.
@@ -95,7 +96,7 @@ func (f *EdgeFilter) apply(w *postgres.Where) {
 
 func (f *Filter) isSet() bool {
 	return f.IDs != nil || f.CreatedAfter != nil || f.CreatedBefore != nil || f.UpdatedAfter != nil ||
-		f.UpdatedBefore != nil || len(f.Properties) > 0 || f.Bounds.isSet()
+		f.UpdatedBefore != nil || len(f.Properties) > 0 || !f.Bounds.IsEmpty()
 }
 
 func (f *Filter) apply(w *postgres.Where) {
@@ -122,7 +123,7 @@ func (f *Filter) apply(w *postgres.Where) {
 		}
 		w.Conditions = append(w.Conditions, "("+strings.Join(alternatives, " OR ")+")")
 	}
-	f.Bounds.apply(w)
+	boundConditions{w, "properties"}.add(&f.Bounds)
 }
 
 // addSortBounds adds bounds of the field that a list is sorted by: those of the filter, and

@@ -7,52 +7,52 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// PropertyBounds selects nodes or edges by ranges of properties of the top level. They must meet the
-// conditions of all properties. No index contains them, so all rows are read that pass the other
-// conditions of the filter.
-type PropertyBounds struct {
-	// Min and Max are inclusive bounds, numbers or strings in JSON. Strings are compared by code point. Values of
-	// another type do not pass.
-	Min map[string]jsontext.Value `json:"l,omitempty"`
-	Max map[string]jsontext.Value `json:"h,omitempty"`
-	// Prefixes are beginnings of strings, of which one must match.
-	Prefixes map[string][]string `json:"p,omitempty"`
+// boundConditions adds conditions on ranges of properties. No index contains them, so all rows are read that pass the
+// other conditions of a filter.
+type boundConditions struct {
+	w          *postgres.Where
+	properties string // the column
 }
 
-func (b *PropertyBounds) isSet() bool { return len(b.Min)+len(b.Max)+len(b.Prefixes) > 0 }
-
-func (b *PropertyBounds) apply(w *postgres.Where) {
-	for _, name := range slices.Sorted(maps.Keys(b.Min)) {
-		addBound(w, name, ">=", b.Min[name])
+func (b boundConditions) add(bounds *graph.PropertyBounds) {
+	for _, name := range slices.Sorted(maps.Keys(bounds.Min)) {
+		b.addBound(name, ">=", bounds.Min[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(b.Max)) {
-		addBound(w, name, "<=", b.Max[name])
+	for _, name := range slices.Sorted(maps.Keys(bounds.Max)) {
+		b.addBound(name, "<=", bounds.Max[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(b.Prefixes)) {
-		key := w.Arg(name) + "::text"
+	for _, name := range slices.Sorted(maps.Keys(bounds.Prefixes)) {
+		key := b.w.Arg(name) + "::text"
 		var alternatives []string
-		for _, prefix := range b.Prefixes[name] {
-			alternatives = append(alternatives, "starts_with(properties ->> "+key+", "+w.Arg(prefix)+"::text)")
+		for _, prefix := range bounds.Prefixes[name] {
+			alternatives = append(
+				alternatives, "starts_with("+b.properties+" ->> "+key+", "+b.w.Arg(prefix)+"::text)",
+			)
 		}
-		addTyped(w, "("+strings.Join(alternatives, " OR ")+")", key, "string")
+		b.addTyped("("+strings.Join(alternatives, " OR ")+")", key, "string")
 	}
 }
 
 // addBound adds the condition that a property is within a bound, and of its type.
-func addBound(w *postgres.Where, name, operator string, bound jsontext.Value) {
-	key := w.Arg(name) + "::text"
+func (b boundConditions) addBound(name, operator string, bound jsontext.Value) {
+	key := b.w.Arg(name) + "::text"
 	if bound.Kind() != '"' {
-		addTyped(w, "properties -> "+key+" "+operator+" "+w.Arg(string(bound))+"::jsonb", key, "number")
+		b.addTyped(b.properties+" -> "+key+" "+operator+" "+b.w.Arg(string(bound))+"::jsonb", key, "number")
 		return
 	}
 	text, _ := jsontext.AppendUnquote(nil, bound) // the value is valid JSON
-	addTyped(w, "(properties ->> "+key+`) COLLATE "C" `+operator+" "+w.Arg(string(text))+"::text", key, "string")
+	b.addTyped(
+		"("+b.properties+" ->> "+key+`) COLLATE "C" `+operator+" "+b.w.Arg(string(text))+"::text", key, "string",
+	)
 }
 
 // addTyped adds a condition, and that the property has a type of JSON. key is the expression for its name.
-func addTyped(w *postgres.Where, condition, key, kind string) {
-	w.Conditions = append(w.Conditions, condition+" AND jsonb_typeof(properties -> "+key+") = '"+kind+"'")
+func (b boundConditions) addTyped(condition, key, kind string) {
+	b.w.Conditions = append(
+		b.w.Conditions, condition+" AND jsonb_typeof("+b.properties+" -> "+key+") = '"+kind+"'",
+	)
 }

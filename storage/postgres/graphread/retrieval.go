@@ -193,6 +193,7 @@ func addFilter(w *postgres.Where, f retrieval.Filter) {
 		}
 		w.Conditions = append(w.Conditions, "("+strings.Join(alternatives, " OR ")+")")
 	}
+	boundConditions{w, "n.properties"}.add(&f.Bounds)
 	if !f.Document.IsEmpty() {
 		documentfilter.Add(w, &f.Document)
 	}

@@ -19,6 +19,7 @@ type AnswerCmd struct {
 	EntityType   []string `help:"Only nodes of these types: ${entityTypes}." placeholder:"TYPE"`
 	Limit        int      `help:"Maximum number of results whose texts are read, 1 to 100." default:"10"`
 	Rerank       bool     `help:"Order the best results again by the configured reranking model before their texts are read."`
+	propertyFilter
 	documentFilter
 	MinScore *float64    `help:"Minimum score of a result, 0 to 1." placeholder:"SCORE"`
 	Hops     *int        `help:"Maximum distance in edges, 0 to 3." placeholder:"EDGES"`
@@ -51,6 +52,7 @@ type questionAnswer struct {
 // Run prints the answer and its sources.
 func (c *AnswerCmd) Run(ctx context.Context, out *output.Writer) error {
 	body := searchBody(c.Query, c.Limit, c.MinScore, c.EntityType)
+	c.addProperties(body)
 	c.addTo(body)
 	body["maxSentences"] = c.MaxSentences
 	if c.Generate {

@@ -23,6 +23,7 @@ type SearchCmd struct {
 	Limit      int      `help:"Maximum number of nodes, 1 to 100." default:"10"`
 	Rerank     bool     `help:"Order the best results again by the configured reranking model."`
 	MinScore   *float64 `help:"Minimum score, 0 to 1." placeholder:"SCORE"`
+	propertyFilter
 	documentFilter
 	Facet   []string    `help:"Count the results by entityType, tags or timestamp; repeat it for several." placeholder:"NAME"`
 	Hops    *int        `help:"With --hybrid: maximum distance in edges, 0 to 3." placeholder:"EDGES"`
@@ -57,6 +58,7 @@ type searchHit struct {
 // Run prints the hits, best first.
 func (c *SearchCmd) Run(ctx context.Context, out *output.Writer) error {
 	path, body := "/api/rag/search", searchBody(c.Query, c.Limit, c.MinScore, c.EntityType)
+	c.addProperties(body)
 	c.addTo(body)
 	if len(c.Facet) > 0 {
 		body["facets"] = c.Facet

@@ -212,6 +212,12 @@ class QueryOptions(DocumentOptions, total=False):
     """0 to 1."""
     properties: Mapping[str, PropertyValue | Sequence[PropertyValue]]
     """Values of top-level properties, compared with their type."""
+    property_min: Mapping[str, float | str]
+    """Inclusive lower bounds of top-level properties: numbers, or strings, which are compared by code point."""
+    property_max: Mapping[str, float | str]
+    """Inclusive upper bounds."""
+    property_prefix: Mapping[str, str]
+    """Beginnings of top-level properties that are strings."""
     rerank: RerankOptions
     """Order the best results again by the reranking model of the server: ``{}``, or ``{"candidates": 30}``.
     ``meta["rerank"]`` of a page describes it."""

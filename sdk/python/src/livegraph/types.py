@@ -350,11 +350,17 @@ class Subgraph(TypedDict):
     """
 
 
-PatternBounds: TypeAlias = dict[str, float | str]
+PropertyBounds: TypeAlias = dict[str, float | str]
 """
 Inclusive bounds of properties by name. A property passes a bound only if it is of the same type. Strings are
 compared by code point.
 
+"""
+
+
+PropertyPrefixes: TypeAlias = dict[str, str]
+"""
+The property with each name is a string with this beginning.
 """
 
 
@@ -1905,12 +1911,9 @@ class PatternNode(TypedDict):
     A part of the name, in upper or lower case.
     """
     properties: NotRequired[PropertyFilter]
-    propertyMin: NotRequired[PatternBounds]
-    propertyMax: NotRequired[PatternBounds]
-    propertyPrefix: NotRequired[dict[str, str]]
-    """
-    The property with each name is a string with this beginning.
-    """
+    propertyMin: NotRequired[PropertyBounds]
+    propertyMax: NotRequired[PropertyBounds]
+    propertyPrefix: NotRequired[PropertyPrefixes]
 
 
 Pattern = TypedDict(
@@ -2019,6 +2022,9 @@ class SearchQuery(TypedDict):
     Only results with at least this score.
     """
     properties: NotRequired[PropertyFilter]
+    propertyMin: NotRequired[PropertyBounds]
+    propertyMax: NotRequired[PropertyBounds]
+    propertyPrefix: NotRequired[PropertyPrefixes]
     tags: NotRequired[list[SearchQueryTag]]
     """
     Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass.
@@ -2073,6 +2079,9 @@ class HybridQuery(TypedDict):
     Only results with at least this score.
     """
     properties: NotRequired[PropertyFilter]
+    propertyMin: NotRequired[PropertyBounds]
+    propertyMax: NotRequired[PropertyBounds]
+    propertyPrefix: NotRequired[PropertyPrefixes]
     tags: NotRequired[list[HybridQueryTag]]
     """
     Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass.

@@ -83,6 +83,18 @@ def test_searches_are_filtered_by_documents() -> None:
     assert content(server.requests[1]) == {"tags": ["a"], "timestamp": {"to": "2027-01-01T00:00:00Z"}}
 
 
+def test_searches_are_filtered_by_properties() -> None:
+    server = Server(answer([], total=0, limit=10, offset=0, hasMore=False, nextCursor=None))
+    client(server).search.nodes(
+        "pump", properties={"site": ["a", "b"]}, property_min={"kW": 5}, property_max={"at": "2026"},
+        property_prefix={"my key": "x"},
+    )  # fmt: skip
+    assert content(server.requests[0]) == {
+        "query": "pump", "limit": 10, "properties": {"site": ["a", "b"]}, "propertyMin": {"kW": 5},
+        "propertyMax": {"at": "2026"}, "propertyPrefix": {"my key": "x"},
+    }  # fmt: skip
+
+
 def test_reranking_is_requested_and_described_by_the_page() -> None:
     rerank = {"model": "m", "candidates": 3, "milliseconds": 1.5}
     server = Server(answer([], total=3, limit=10, offset=0, hasMore=False, nextCursor=None, rerank=rerank))
