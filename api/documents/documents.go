@@ -21,6 +21,7 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/internal/retrieval/extract"
 )
 
@@ -31,7 +32,9 @@ type graphStore interface {
 	PassageNodes(
 		ctx context.Context, workspace, document uuid.UUID, externalID string, limit int,
 	) ([]graph.Node, error)
-	Documents(ctx context.Context, workspace uuid.UUID, limit, offset int) ([]graph.Node, int64, error)
+	Documents(
+		ctx context.Context, workspace uuid.UUID, f retrieval.DocumentFilter, limit, offset int,
+	) ([]graph.Node, int64, error)
 	UsedNodeIDs(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]struct{}, error)
 }
 

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/document"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/retrieval"
 )
 
 // item is the JSON form of a document.
@@ -64,6 +66,10 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	limit, offset := p.Page()
 	externalID, given := p.String("externalId")
+	filter := readFilter(p)
+	if given && !filter.IsEmpty() {
+		p.Fail("externalId", "must not be combined with other conditions")
+	}
 	if err := p.Err(); err != nil {
 		return err
 	}
@@ -80,7 +86,7 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 			nodes = nodes[min(offset, len(nodes)):]
 		}
 	} else {
-		nodes, total, err = a.Graph.Documents(ctx, workspace, limit, offset)
+		nodes, total, err = a.Graph.Documents(ctx, workspace, filter, limit, offset)
 	}
 	if err != nil {
 		return err
@@ -93,6 +99,31 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	reply.List(w, r, items, reply.PageMeta(total, limit, offset, len(nodes)))
 	return nil
+}
+
+// readFilter returns the conditions of a list.
+func readFilter(p *request.Params) retrieval.DocumentFilter {
+	f := retrieval.DocumentFilter{
+		AnyTags: tagsOf(p, "tag"), AllTags: tagsOf(p, "allTag"), From: p.Time("timestampFrom"), To: p.Time("timestampTo"),
+	}
+	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
+		p.Fail("timestampTo", "must be after timestampFrom")
+	}
+	return f
+}
+
+// tagsOf returns the values of a parameter.
+func tagsOf(p *request.Params, name string) []string {
+	tags := p.Strings(name)
+	if len(tags) > document.MaxTags {
+		p.Fail(name, fmt.Sprintf("must have at most %d values", document.MaxTags))
+	}
+	for _, tag := range tags {
+		if n := utf8.RuneCountInString(tag); n == 0 || n > document.MaxTag {
+			p.Fail(name, fmt.Sprintf("must have 1 to %d characters", document.MaxTag))
+		}
+	}
+	return tags
 }
 
 func (a *api) get(w http.ResponseWriter, r *http.Request) error {

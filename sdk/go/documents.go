@@ -3,6 +3,8 @@ package livegraph
 import (
 	"context"
 	"iter"
+	"net/url"
+	"time"
 )
 
 // Documents are texts that become nodes of the graph.
@@ -28,14 +30,34 @@ func (d *Documents) Get(ctx context.Context, id string) (*Document, error) {
 	return fetch[*Document](ctx, d.t, getDocument.request(id))
 }
 
-// List returns a page of the documents, oldest first, without their texts.
-func (d *Documents) List(ctx context.Context, paging Paging) (*Page[Document], error) {
-	return fetchPage[Document](ctx, d.t, listDocuments.withQuery(paging.values(nil)))
+// DocumentFilter selects documents. They must meet all conditions that are set.
+type DocumentFilter struct {
+	Tags    []string // at least one of these
+	AllTags []string // each of these
+	// Timestamp is the range of the timestamps.
+	Timestamp TimestampRange
 }
 
-// All iterates over all documents, oldest first, page by page, without their texts.
-func (d *Documents) All(ctx context.Context) iter.Seq2[Document, error] {
-	return pages[Document](ctx, d.t, listDocuments.request())
+func (f *DocumentFilter) values() url.Values {
+	q := url.Values{}
+	setTexts(q, "tag", f.Tags)
+	setTexts(q, "allTag", f.AllTags)
+	for name, at := range map[string]time.Time{"timestampFrom": f.Timestamp.From, "timestampTo": f.Timestamp.To} {
+		if !at.IsZero() {
+			setText(q, name, At(at))
+		}
+	}
+	return q
+}
+
+// List returns a page of the documents, oldest first, without their texts.
+func (d *Documents) List(ctx context.Context, filter DocumentFilter, paging Paging) (*Page[Document], error) {
+	return fetchPage[Document](ctx, d.t, listDocuments.withQuery(paging.values(filter.values())))
+}
+
+// All iterates over the documents, oldest first, page by page, without their texts.
+func (d *Documents) All(ctx context.Context, filter DocumentFilter) iter.Seq2[Document, error] {
+	return pages[Document](ctx, d.t, listDocuments.withQuery(filter.values()))
 }
 
 // Delete deletes a document with its passages. [Commands.Undo] with the id of the command restores them.

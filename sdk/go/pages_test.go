@@ -91,6 +91,22 @@ func TestSearchesAreFilteredByDocuments(t *testing.T) {
 	)
 }
 
+func TestListsOfDocumentsAreFiltered(t *testing.T) {
+	s := serve(t, func(_ int, w http.ResponseWriter, _ *received) { page(w, `[]`, false, "null") })
+	at := time.Date(2026, 11, 21, 7, 40, 8, 0, time.UTC)
+	filter := livegraph.DocumentFilter{
+		Tags: []string{"a,b", "c"}, AllTags: []string{"d"}, Timestamp: livegraph.TimestampRange{From: at},
+	}
+	_, err := s.client(t).Documents.List(t.Context(), filter, livegraph.Paging{Limit: 5})
+	noError(t, err)
+	equal(t, "allTag=d&limit=5&tag=a%2Cb&tag=c&timestampFrom=2026-11-21T07%3A40%3A08Z", s.all()[0].query.Encode())
+	_, err = livegraph.Collect(s.client(t).Documents.All(
+		t.Context(), livegraph.DocumentFilter{Timestamp: livegraph.TimestampRange{To: at}},
+	))
+	noError(t, err)
+	equal(t, "limit=100&timestampTo=2026-11-21T07%3A40%3A08Z", s.all()[1].query.Encode())
+}
+
 func TestAPageOfASearchHasItsReranking(t *testing.T) {
 	s := serve(t, func(_ int, w http.ResponseWriter, _ *received) {
 		_, _ = w.Write([]byte(`{"success":true,"data":[],"meta":{"total":3,"limit":10,"offset":0,"hasMore":false,` +

@@ -365,7 +365,7 @@ func TestServiceDocumentsAndSearch(t *testing.T) {
 	check(t, errors.Is(err, livegraph.ErrNotFound), "%v", err)
 	_, err = client.Commands.Undo(ctx, livegraph.UndoTarget{CommandID: deleted.CommandID})
 	noError(t, err)
-	listed, err := livegraph.Collect(client.Documents.All(ctx))
+	listed, err := livegraph.Collect(client.Documents.All(ctx, livegraph.DocumentFilter{}))
 	noError(t, err)
 	check(t, slices.ContainsFunc(listed, func(d livegraph.Document) bool {
 		return d.ExternalID == external

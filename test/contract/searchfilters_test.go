@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -39,6 +40,20 @@ func (s *searcher) requireDocuments(t *testing.T, members string, want ...string
 	}
 }
 
+// requireListed requires that the list of documents has these external ids, sorted.
+func (s *searcher) requireListed(t *testing.T, parameters url.Values, want ...string) {
+	t.Helper()
+	var list []documentItem
+	a := s.Get(t, documentsPath+"?limit=100&"+parameters.Encode(), &list)
+	var listed []string
+	for i := range list {
+		listed = append(listed, list[i].ExternalID)
+	}
+	slices.Sort(listed)
+	require.Equal(t, want, listed, parameters)
+	require.EqualValues(t, len(want), a.Meta.Total, parameters)
+}
+
 // createFiltered creates 300 documents that match "pump" better than three others, which have tags, and nodes without a
 // document. It returns the id of a node beside the documents.
 func (s *searcher) createFiltered(t *testing.T) (neighbor string) {
@@ -65,6 +80,43 @@ func (s *searcher) createFiltered(t *testing.T) (neighbor string) {
 	}
 	s.untilReady(t)
 	return neighbor
+}
+
+// requireLists lists documents by their tags and timestamps.
+func (s *searcher) requireLists(t *testing.T) {
+	t.Helper()
+	for _, c := range []struct {
+		parameters url.Values
+		want       []string
+	}{
+		{url.Values{"tag": {"rare"}}, []string{"long", "short", "undated"}},
+		{url.Values{"tag": {"Rare", "a,b"}}, []string{"short", "undated"}},
+		{url.Values{"allTag": {"rare", "north"}}, []string{"long", "undated"}},
+		{url.Values{"allTag": {"rare"}, "tag": {"south", "many"}}, []string{"short"}},
+		{url.Values{"tag": {"theirs"}}, nil},
+		{url.Values{"timestampFrom": {"2026-01-01T00:00:00Z"}}, []string{"long", "short"}},
+		{url.Values{"timestampFrom": {"2026-02-01T02:00:00+01:00"}}, []string{"short"}},
+		{url.Values{"timestampFrom": {"2026-02-01T00:30:00.5Z"}, "timestampTo": {"2026-02-01T01:00:00Z"}}, []string{"long"}},
+		{url.Values{"tag": {"rare"}, "timestampTo": {"2026-02-01T01:00:00Z"}}, []string{"long"}},
+		{url.Values{"timestampTo": {"2020-01-01T00:00:00Z"}}, nil},
+		{url.Values{"externalId": {"short"}}, []string{"short"}},
+	} {
+		s.requireListed(t, c.parameters, c.want...)
+	}
+	var list []documentItem
+	require.EqualValues(t, 300, s.Get(t, documentsPath+"?tag=many&limit=2&offset=299", &list).Meta.Total)
+	require.Len(t, list, 1)
+	for parameters, field := range map[string]string{
+		"tag=": "tag", "allTag=" + strings.Repeat("x", 129): "allTag", "timestampFrom=yesterday": "timestampFrom",
+		"timestampFrom=2026-01-01T00:00:00Z&timestampTo=2026-01-01T00:00:00Z": "timestampTo",
+		"timestampTo=2026-01-01T00:00:00Z&timestampTo=2026-01-01T00:00:00Z":   "timestampTo",
+		"externalId=short&tag=rare":  "externalId",
+		strings.Repeat("tag=x&", 65): "tag", "tags=rare": "tags",
+	} {
+		s.Do(t, contract.Request{Path: documentsPath + "?" + parameters}).RequireFailure(
+			t, http.StatusBadRequest, validation, "", map[string]any{"field": field},
+		)
+	}
 }
 
 func TestSearchesAreFilteredByTagsAndTimestamps(t *testing.T) {
@@ -100,6 +152,7 @@ func TestSearchesAreFilteredByTagsAndTimestamps(t *testing.T) {
 	} {
 		s.requireDocuments(t, members, want...)
 	}
+	s.requireLists(t)
 	for _, lanes := range []string{`"text":0`, `"vector":0`} { // each lane ranks only what passes
 		documents, _ := found(s.searchWhole(t, hybridPath, `{"query":"pump","limit":100,"tags":["rare"],"hops":0,`+
 			`"weights":{"graph":0,`+lanes+`}}`))

@@ -25,6 +25,28 @@ import type {
 
 const path = '/api/documents'
 
+/** Selects documents. They must meet all conditions. */
+export interface DocumentFilter {
+  /** At least one of these tags. */
+  tags?: readonly string[]
+  /** Each of these tags. */
+  allTags?: readonly string[]
+  /** A timestamp in this range: `from` is inclusive, `to` exclusive. */
+  timestamp?: { from?: Date | string; to?: Date | string }
+}
+
+/** Returns the URL parameters of a list. */
+function selected({ tags, allTags, timestamp, ...page }: DocumentFilter & OffsetPage) {
+  return query({
+    limit: 100,
+    ...page,
+    tag: tags,
+    allTag: allTags,
+    timestampFrom: timestamp?.from,
+    timestampTo: timestamp?.to,
+  })
+}
+
 /** Documents, which become nodes of the graph. */
 export class Documents {
   readonly #transport: Transport
@@ -60,16 +82,17 @@ export class Documents {
   }
 
   /** Returns a page of at most 100 documents, oldest first, without their texts. */
-  list({ signal, ...page }: OffsetPage & RequestOptions = {}): Promise<Page<Document>> {
-    return this.#transport.page<Document>(
-      { method: 'GET', path, query: query({ limit: 100, ...page }) },
-      { signal },
-    )
+  list({ signal, ...options }: DocumentFilter & OffsetPage & RequestOptions = {}): Promise<Page<Document>> {
+    return this.#transport.page<Document>({ method: 'GET', path, query: selected(options) }, { signal })
   }
 
-  /** Iterates over all documents, oldest first, page by page, without their texts. */
-  iterate(options: RequestOptions = {}): AsyncGenerator<Document, void, undefined> {
-    return this.#transport.pages<Document>({ method: 'GET', path, query: query({ limit: 100 }) }, options)
+  /** Iterates over the documents, oldest first, page by page, without their texts. */
+  iterate({ signal, ...filter }: DocumentFilter & RequestOptions = {}): AsyncGenerator<
+    Document,
+    void,
+    undefined
+  > {
+    return this.#transport.pages<Document>({ method: 'GET', path, query: selected(filter) }, { signal })
   }
 
   /** Deletes a document with its passages. `commands.undo` with the `commandId` restores them. */

@@ -6364,11 +6364,25 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Items to skip. */
                 offset?: components["parameters"]["Offset"];
-                /**
-                 * @description Only the document with exactly this external id.
-                 * @example handbook/pumps.md
-                 */
+                /** @description Only the document with exactly this external id. It excludes the following parameters. */
                 externalId?: string;
+                /**
+                 * @description Only documents with at least one of these tags, compared exactly. Repeat it for several, up to 64.
+                 * @example [
+                 *       "handbook",
+                 *       "manual"
+                 *     ]
+                 */
+                tag?: string[];
+                /** @description Only documents with each of these tags. Repeat it for several, up to 64. */
+                allTag?: string[];
+                /**
+                 * @description Only documents whose timestamp is this time or later.
+                 * @example 2026-01-01T00:00:00Z
+                 */
+                timestampFrom?: string;
+                /** @description Only documents whose timestamp is before this time, after timestampFrom. */
+                timestampTo?: string;
             };
             header: {
                 /** @description The workspace. */

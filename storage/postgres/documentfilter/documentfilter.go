@@ -46,6 +46,12 @@ func Add(w *postgres.Where, f *retrieval.DocumentFilter) {
 	w.Conditions = append(w.Conditions, "(SELECT true FROM nodes d WHERE "+d.Text()+")")
 }
 
+// AddDocuments adds the conditions that a node d is the own node of a document that passes a filter.
+func AddDocuments(w *postgres.Where, f *retrieval.DocumentFilter) {
+	w.Conditions = append(w.Conditions, isDocumentD)
+	addConditions(w, f)
+}
+
 // Matching returns the query of at most limit nodes n that belong to documents which pass a filter. It reads the
 // documents that pass and then their nodes, until there are enough. addOthers adds further conditions of n.
 func Matching(

@@ -12,6 +12,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/document"
 	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/documentfilter"
 )
 
 // Documents are nodes that their property marks, see package document. These conditions are those of
@@ -42,18 +43,26 @@ func (db *Store) PassageNodes(
 		LIMIT $4`, workspace, externalID, document.String(), limit)
 }
 
-// Documents lists the nodes of documents by the time of their creation, without their passages, and
-// returns their total number.
+// Documents lists the nodes of the documents that pass a filter by the time of their creation, without
+// their passages, and returns their total number.
 func (db *Store) Documents(
-	ctx context.Context, workspace uuid.UUID, limit, offset int,
+	ctx context.Context, workspace uuid.UUID, f retrieval.DocumentFilter, limit, offset int,
 ) (nodes []graph.Node, total int64, err error) {
+	w := &postgres.Where{}
+	w.Add("d.workspace_id = ?", workspace)
+	if f.IsEmpty() {
+		w.Conditions = append(w.Conditions, isDocument) // no property is read to count
+	} else {
+		documentfilter.AddDocuments(w, &f)
+	}
+	from := ` FROM nodes d WHERE ` + w.Text()
 	err = db.root.InReadTx(ctx, func(tx pgx.Tx) error {
-		if err := tx.QueryRow(ctx, `SELECT count(*) FROM nodes WHERE workspace_id = $1 AND `+isDocument,
-			workspace).Scan(&total); err != nil {
+		count := tx.QueryRow(ctx, `SELECT count(*)`+from, postgres.WithCustomPlan(w.Args)...)
+		if err := count.Scan(&total); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, `SELECT `+nodeColumns+` FROM nodes WHERE workspace_id = $1 AND `+isDocument+`
-			ORDER BY created_at, id LIMIT $2 OFFSET $3`, workspace, limit, offset)
+		page := fmt.Sprintf(` ORDER BY created_at, id LIMIT %d OFFSET %d`, limit, offset)
+		rows, err := tx.Query(ctx, `SELECT `+nodeColumns+from+page, postgres.WithCustomPlan(w.Args)...)
 		if err == nil {
 			nodes, err = pgx.CollectRows(rows, scanNode)
 		}

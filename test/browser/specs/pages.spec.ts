@@ -78,6 +78,8 @@ test.describe('with the keyboard only', () => {
     expect((await focused(page)).name).toContain('Skip to the page')
     await tabTo(/^Keys$/)
     await page.keyboard.press('Enter')
+    // A new page takes the focus; Tab goes on from there.
+    await expect(page.getByRole('heading', { level: 1, name: 'Keys' })).toBeFocused()
     await waitForPage(page, 'Keys')
     await tabTo(/^New key$/)
     await page.keyboard.press('Enter')

@@ -18,8 +18,9 @@ import (
 type DocumentsListCmd struct {
 	tenant
 	ExternalID string `help:"Only the document with exactly this external id." placeholder:"ID"`
-	Limit      int    `help:"Maximum number of documents, 1 to 100." default:"50"`
-	Offset     int    `help:"Number of documents to skip." default:"0"`
+	documentFilter
+	Limit  int `help:"Maximum number of documents, 1 to 100." default:"50"`
+	Offset int `help:"Number of documents to skip." default:"0"`
 }
 
 // listedDocument is a document in the API's list.
@@ -40,6 +41,7 @@ func (c *DocumentsListCmd) Run(ctx context.Context, out *output.Writer) error {
 	list.path = "/api/documents"
 	list.query = url.Values{"limit": {strconv.Itoa(c.Limit)}, "offset": {strconv.Itoa(c.Offset)}}
 	setParameter(list.query, "externalId", c.ExternalID)
+	c.addParameters(list.query)
 	return c.withStores(ctx, func(s *stores.Stores, v *session) error {
 		// To read documents takes only Postgres. The routes that write, which the list does not call, would need more.
 		v.serve(documents.Routes(documents.Deps{Graph: s.Postgres, QueryTimeout: c.API.QueryTimeout}))

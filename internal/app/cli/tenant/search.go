@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -123,6 +124,17 @@ func (f *documentFilter) addTo(body map[string]any) {
 		timestamp["to"] = *f.To
 	}
 	body["timestamp"] = timestamp
+}
+
+// addParameters adds the parameters of a list that select documents.
+func (f *documentFilter) addParameters(query url.Values) {
+	query["tag"], query["allTag"] = f.Tag, f.AllTag
+	if f.From != nil {
+		query.Set("timestampFrom", *f.From)
+	}
+	if f.To != nil {
+		query.Set("timestampTo", *f.To)
+	}
 }
 
 // addRerank adds the field that enables reranking.

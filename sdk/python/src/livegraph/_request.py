@@ -82,6 +82,15 @@ def query(**fields: Any) -> Query:
     return tuple(pairs)
 
 
+def document_filter(given: Mapping[str, Any]) -> Query:
+    """Returns the URL parameters of a list of documents for options as searches have them."""
+    timestamp = given.get("timestamp", {})
+    return query(
+        tag=given.get("tags"), all_tag=given.get("all_tags"),
+        timestamp_from=timestamp.get("from"), timestamp_to=timestamp.get("to"),
+    )  # fmt: skip
+
+
 _FAMILIES = ("tag", "property", "property_min", "property_max", "property_prefix")
 
 

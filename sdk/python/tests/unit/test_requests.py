@@ -83,6 +83,18 @@ def test_searches_are_filtered_by_documents() -> None:
     assert content(server.requests[1]) == {"tags": ["a"], "timestamp": {"to": "2027-01-01T00:00:00Z"}}
 
 
+def test_lists_of_documents_are_filtered() -> None:
+    empty = answer([], total=0, limit=100, offset=0, hasMore=False, nextCursor=None)
+    server = Server(empty, empty)
+    since = datetime(2026, 11, 21, 7, 40, 8, tzinfo=UTC)
+    client(server).documents.list(tags=["a,b", "c"], all_tags=["d"], timestamp={"from": since}, limit=5)
+    assert server.requests[0].url.params.multi_items() == [
+        ("limit", "5"), ("tag", "a,b"), ("tag", "c"), ("allTag", "d"), ("timestampFrom", "2026-11-21T07:40:08+00:00")
+    ]  # fmt: skip
+    assert list(client(server).documents.iterate(timestamp={"to": "2027-01-01T00:00:00Z"})) == []
+    assert str(server.requests[1].url.params) == "limit=100&timestampTo=2027-01-01T00%3A00%3A00Z"
+
+
 def test_searches_are_filtered_by_properties() -> None:
     server = Server(answer([], total=0, limit=10, offset=0, hasMore=False, nextCursor=None))
     client(server).search.nodes(

@@ -4,11 +4,11 @@ from asyncio import sleep
 from collections.abc import AsyncIterator, Sequence
 from typing import Unpack
 
-from .._request import COMMAND_HEADERS, JSON, Id, Request, encode, fields, idempotency, part, query
+from .._request import COMMAND_HEADERS, JSON, Id, Request, document_filter, encode, fields, idempotency, part, query
 from .._response import AnswerPart, Page, parse_answer_part
 from .._sse import Parser
 from ..errors import LivegraphError, TransportError
-from ..filters import AnswerOptions, HybridOptions, SearchOptions
+from ..filters import AnswerOptions, DocumentOptions, HybridOptions, SearchOptions
 from ..types import (
     Answer,
     DeleteDocumentAnswerData,
@@ -45,14 +45,17 @@ class AsyncDocuments:
         """Returns a document with its passages, by the id of its node or its external id."""
         return await self._transport.data(Request[Document]("GET", f"{DOCUMENTS}/{part(id)}"))
 
-    async def list(self, *, limit: int = 100, offset: int | None = None) -> Page[Document]:
+    async def list(
+        self, *, limit: int = 100, offset: int | None = None, **filter: Unpack[DocumentOptions]
+    ) -> Page[Document]:
         """Returns a page of at most 100 documents, oldest first, without their texts."""
-        paging = query(limit=limit, offset=offset)
-        return await self._transport.page(Request[Document]("GET", DOCUMENTS, query=paging))
+        selected = query(limit=limit, offset=offset) + document_filter(filter)
+        return await self._transport.page(Request[Document]("GET", DOCUMENTS, query=selected))
 
-    def iterate(self) -> AsyncIterator[Document]:
-        """Iterates over all documents, oldest first, page by page, without their texts."""
-        return self._transport.pages(Request[Document]("GET", DOCUMENTS, query=query(limit=100)))
+    def iterate(self, **filter: Unpack[DocumentOptions]) -> AsyncIterator[Document]:
+        """Iterates over the documents, oldest first, page by page, without their texts."""
+        selected = query(limit=100) + document_filter(filter)
+        return self._transport.pages(Request[Document]("GET", DOCUMENTS, query=selected))
 
     async def delete(self, id: Id, *, idempotency_key: str | None = None) -> DeleteDocumentAnswerData:
         """Deletes a document with its passages. ``commands.undo`` with the ``commandId`` restores them.

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from time import sleep
 from typing import Unpack
 
-from .._request import COMMAND_HEADERS, JSON, Id, Request, encode, fields, idempotency, part, query
+from .._request import COMMAND_HEADERS, JSON, Id, Request, document_filter, encode, fields, idempotency, part, query
 from .._response import AnswerPart, Page, parse_answer_part
 from .._sse import Parser
 from ..errors import LivegraphError, TransportError
-from ..filters import AnswerOptions, HybridOptions, SearchOptions
+from ..filters import AnswerOptions, DocumentOptions, HybridOptions, SearchOptions
 from ..types import (
     Answer,
     DeleteDocumentAnswerData,
@@ -48,14 +48,17 @@ class Documents:
         """Returns a document with its passages, by the id of its node or its external id."""
         return self._transport.data(Request[Document]("GET", f"{DOCUMENTS}/{part(id)}"))
 
-    def list(self, *, limit: int = 100, offset: int | None = None) -> Page[Document]:
+    def list(
+        self, *, limit: int = 100, offset: int | None = None, **filter: Unpack[DocumentOptions]
+    ) -> Page[Document]:
         """Returns a page of at most 100 documents, oldest first, without their texts."""
-        paging = query(limit=limit, offset=offset)
-        return self._transport.page(Request[Document]("GET", DOCUMENTS, query=paging))
+        selected = query(limit=limit, offset=offset) + document_filter(filter)
+        return self._transport.page(Request[Document]("GET", DOCUMENTS, query=selected))
 
-    def iterate(self) -> Iterator[Document]:
-        """Iterates over all documents, oldest first, page by page, without their texts."""
-        return self._transport.pages(Request[Document]("GET", DOCUMENTS, query=query(limit=100)))
+    def iterate(self, **filter: Unpack[DocumentOptions]) -> Iterator[Document]:
+        """Iterates over the documents, oldest first, page by page, without their texts."""
+        selected = query(limit=100) + document_filter(filter)
+        return self._transport.pages(Request[Document]("GET", DOCUMENTS, query=selected))
 
     def delete(self, id: Id, *, idempotency_key: str | None = None) -> DeleteDocumentAnswerData:
         """Deletes a document with its passages. ``commands.undo`` with the ``commandId`` restores them.
