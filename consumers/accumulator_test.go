@@ -238,5 +238,5 @@ func TestOffsetsAreWatchedForGapsAndSteppingBack(t *testing.T) {
 	require.Nil(t, backwards)
 	require.EqualValues(t, 2, lost)
 	_, backwards = c.check([]*kgo.Record{{Offset: 3}})
-	require.Equal(t, &step{next: 10, epoch: 7}, backwards)
+	require.Equal(t, &step{next: kgo.EpochOffset{Epoch: 7, Offset: 10}}, backwards)
 }

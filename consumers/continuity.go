@@ -13,12 +13,10 @@ type continuity struct {
 	next map[int32]kgo.EpochOffset // with the leader epoch of the last record, -1 before the first one
 }
 
-// step is a record at a lower offset than the next one of its partition, whose last record was written
-// in a leader epoch; -1: unknown.
+// step is the next offset of a partition from which a record of a lower offset came.
 type step struct {
 	partition int32
-	next      int64
-	epoch     int32
+	next      kgo.EpochOffset
 }
 
 // setStart sets the first offsets of partitions.
@@ -40,7 +38,7 @@ func (c *continuity) check(records []*kgo.Record) (lost int64, backwards *step) 
 	for _, r := range records {
 		expected, known := c.next[r.Partition]
 		if known && r.Offset < expected.Offset {
-			return lost, &step{partition: r.Partition, next: expected.Offset, epoch: expected.Epoch}
+			return lost, &step{partition: r.Partition, next: expected}
 		}
 		if known {
 			lost += r.Offset - expected.Offset

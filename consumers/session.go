@@ -136,7 +136,7 @@ func (s *session) poll(ctx context.Context) error {
 		s.group.AllowRebalance()
 		switch {
 		case backwards != nil:
-			return s.group.ConfirmLoss(ctx, backwards.partition, backwards.next, backwards.epoch)
+			return s.group.ConfirmLoss(ctx, backwards.partition, backwards.next)
 		case mustLeave(err):
 			return err
 		case err != nil && ctx.Err() == nil:

@@ -116,7 +116,7 @@ func (a *Assignment) Poll(ctx context.Context, maxRecords int) ([]*kgo.Record, e
 	case len(records) > 0:
 		return records, nil // the next Poll returns a persistent failure
 	case failure != nil:
-		return nil, a.recover(ctx, failure)
+		return nil, a.replaceOutOfRange(ctx, failure)
 	}
 	return nil, a.checkProgress(ctx)
 }
@@ -128,7 +128,7 @@ func (a *Assignment) accept(r *kgo.Record) (keep bool, err error) {
 	case !ok:
 		return false, nil // fetched before the partition was removed
 	case r.Offset < span.From:
-		return false, errBackwards
+		return false, fmt.Errorf("%w: offset %d came from partition %d", ErrOutOfRange, r.Offset, r.Partition)
 	case r.Offset >= span.To:
 		a.addGap(r.Partition, span)
 		a.removePartition(r.Partition)
@@ -151,14 +151,11 @@ func (a *Assignment) removePartition(partition int32) {
 	a.client.PauseFetchPartitions(map[string][]int32{a.topic: {partition}})
 }
 
-// errBackwards is returned for a record at a lower offset than the next one.
-var errBackwards = errors.New("kafka: records came from a lower offset than the next one")
-
-// recover handles the failure of a poll. If a broker responded that its log does not contain the next
+// replaceOutOfRange handles the failure of a poll. If a broker responded that its log does not contain the next
 // offset, the first records were removed, or the broker is not the leader: the client is replaced.
-func (a *Assignment) recover(ctx context.Context, failure error) error {
+func (a *Assignment) replaceOutOfRange(ctx context.Context, failure error) error {
 	failure = a.parent.confirmed(ctx, a.topic, failure)
-	if !errors.Is(failure, errBackwards) && !errors.Is(failure, ErrOutOfRange) {
+	if !errors.Is(failure, ErrOutOfRange) {
 		return failure
 	}
 	bounds, err := a.parent.confirmedBounds(ctx, a.topic)

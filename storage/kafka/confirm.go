@@ -38,20 +38,22 @@ func (c *Client) confirmedBounds(ctx context.Context, topic string) (map[int32]S
 	return c.bounds(ctx, topic)
 }
 
-// confirmLoss returns a Discontinuity if the records of a partition below the offset next, the last of
-// which was written in the leader epoch given, are not in the log any more. Otherwise it returns
+// confirmLoss returns a Discontinuity if the records of a partition below the next offset, the last of
+// which was written in the epoch of next, are not in the log any more. Otherwise it returns
 // ErrOutOfRange: the broker that responded was not the leader, or it is unknown.
-func (c *Client) confirmLoss(ctx context.Context, topic string, partition int32, next int64, epoch int32) error {
+func (c *Client) confirmLoss(ctx context.Context, topic string, partition int32, next kgo.EpochOffset) error {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	from, err := c.epochEnd(ctx, topic, partition, epoch)
+	from, err := c.epochEnd(ctx, topic, partition, next.Epoch)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: partition %d: %w", ErrOutOfRange, partition, err)
-	case from < next:
-		return NewDiscontinuity(partition, from, fmt.Errorf("offset %d was next, and the log goes on at %d", next, from))
+	case from < next.Offset:
+		return NewDiscontinuity(partition, from, fmt.Errorf(
+			"offset %d was next, and the log goes on at %d", next.Offset, from,
+		))
 	}
-	return fmt.Errorf("%w: partition %d: offset %d", ErrOutOfRange, partition, next)
+	return fmt.Errorf("%w: partition %d: offset %d", ErrOutOfRange, partition, next.Offset)
 }
 
 // epochEnd returns the offset up to which the log of a partition contains the records of a leader epoch
@@ -95,16 +97,17 @@ func (c *Client) confirmed(ctx context.Context, topic string, err error) error {
 	switch {
 	case errors.As(err, &loss):
 		ctx = context.WithoutCancel(ctx) // a caller that polls for a short time must learn of it
-		return c.confirmLoss(ctx, topic, loss.Partition, loss.ConsumedTo, loss.ConsumedToEpoch)
+		next := kgo.EpochOffset{Epoch: loss.ConsumedToEpoch, Offset: loss.ConsumedTo}
+		return c.confirmLoss(ctx, topic, loss.Partition, next)
 	case errors.Is(err, kerr.OffsetOutOfRange):
 		return fmt.Errorf("%w: %w", ErrOutOfRange, err)
 	}
 	return err
 }
 
-// ConfirmLoss returns the error of a member that expected the record at offset next of a partition and
-// got one of a lower offset. epoch is the leader epoch of the record before, -1 if it is unknown. The error
+// ConfirmLoss returns the error of a member that expected the record at the next offset of a partition and
+// got one of a lower offset. The epoch of next is that of the record before, -1 if it is unknown. The error
 // is a Discontinuity if the log does not contain the records below next any more, and else ErrOutOfRange.
-func (g *Group) ConfirmLoss(ctx context.Context, partition int32, next int64, epoch int32) error {
-	return g.parent.confirmLoss(ctx, g.topic, partition, next, epoch)
+func (g *Group) ConfirmLoss(ctx context.Context, partition int32, next kgo.EpochOffset) error {
+	return g.parent.confirmLoss(ctx, g.topic, partition, next)
 }

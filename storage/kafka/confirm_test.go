@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -90,14 +91,17 @@ func TestAMemberLeavesIfABrokerDoesNotHaveItsOffset(t *testing.T) {
 		require.Empty(t, fetches.Records(), "records of another offset")
 		return errors.Is(err, kafka.ErrOutOfRange)
 	}, time.Minute, time.Millisecond)
-	require.ErrorIs(t, g.ConfirmLoss(t.Context(), 0, 5, -1), kafka.ErrOutOfRange, "the log contains all of it")
-	require.ErrorIs(t, g.ConfirmLoss(t.Context(), 0, 5, 0), kafka.ErrOutOfRange)
+	confirm := func(next int64, epoch int32) error {
+		return g.ConfirmLoss(t.Context(), 0, kgo.EpochOffset{Epoch: epoch, Offset: next})
+	}
+	require.ErrorIs(t, confirm(5, -1), kafka.ErrOutOfRange, "the log contains all of it")
+	require.ErrorIs(t, confirm(5, 0), kafka.ErrOutOfRange)
 	s.unavailable.Store(true)
-	require.ErrorIs(t, g.ConfirmLoss(t.Context(), 0, 6, -1), kafka.ErrOutOfRange, "one broker is missing")
+	require.ErrorIs(t, confirm(6, -1), kafka.ErrOutOfRange, "one broker is missing")
 	s.unavailable.Store(false)
 	for _, epoch := range []int32{-1, 0} {
 		var loss *kafka.Discontinuity
-		require.ErrorAs(t, g.ConfirmLoss(t.Context(), 0, 6, epoch), &loss)
+		require.ErrorAs(t, confirm(6, epoch), &loss)
 		require.EqualValues(t, 5, loss.From)
 	}
 }

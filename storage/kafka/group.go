@@ -151,14 +151,15 @@ func (g *Group) Poll(ctx context.Context, maxRecords int) (kgo.Fetches, error) {
 	return g.watch.poll(ctx, g.client, maxRecords)
 }
 
-// fetchFailure returns the error of a poll, preferably an ErrDiscontinued.
+// fetchFailure returns the error of a poll, preferably an ErrDiscontinued or the loss of records, which is to be
+// confirmed.
 func fetchFailure(fetches kgo.Fetches) (failure error) {
 	fetches.EachError(func(_ string, partition int32, err error) {
 		var loss *kgo.ErrDataLoss
 		switch {
 		case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		case errors.As(err, &loss):
-			failure = NewDiscontinuity(partition, loss.ResetTo, err)
+			failure = err
 		case errors.Is(err, kerr.UnknownTopicID), errors.Is(err, kerr.UnknownTopicOrPartition):
 			failure = NewDiscontinuity(partition, -1, err)
 		case failure == nil:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -70,14 +71,8 @@ func agree(views []*kmsg.MetadataResponse) bool {
 	}
 	known := leadersOf(views[0])
 	for _, view := range views[1:] {
-		leaders := leadersOf(view)
-		if len(leaders) != len(known) {
+		if !maps.Equal(known, leadersOf(view)) {
 			return false
-		}
-		for p, l := range leaders {
-			if known[p] != l {
-				return false
-			}
 		}
 	}
 	return true
