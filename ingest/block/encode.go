@@ -42,7 +42,7 @@ type appendPoints[V any] func(e *pointblock.Encoder, f *requestSeries, ts []int6
 func (b *Batch) appendNumbers(e *pointblock.Encoder, f *requestSeries, ts []int64, values []float64) error {
 	l, o := &b.Labels.List[f.Label], &b.Output
 	if l.known != nil {
-		return e.AppendNumbersWithHeader(l.known.encoded(), l.known.source, ts, values)
+		return e.AppendNumbersWithHeader(l.known.encoded(), ts, values)
 	}
 	o.identity = b.Identity(l, f.Kind, &o.Tags)
 	if b.Hooks.Resolved != nil {

@@ -9,7 +9,7 @@ import (
 
 // The estimated memory of a label and a tag.
 const (
-	labelBytes = 224
+	labelBytes = 160
 	tagBytes   = 32
 )
 
@@ -32,23 +32,29 @@ func (t *Tokens) Equal(o *Tokens) bool {
 // Label is a series as the body names it. Two labels can name the same series, for example with tags in
 // another order or with escapes. The fingerprint identifies such duplicates later.
 type Label struct {
-	Tokens
-	Hash   uint64
-	Metric string
-	Tags   []pointblock.Tag // sorted; without the request's default tags and those of Shared
-	Shared []pointblock.Tag // sorted; further tags, which several labels have and which no key of Tags repeats
-	Source int32            // index in Batch.Sources
-	Next   int32            // the label that last followed this one in the request
-
-	known      *cachedLabel     // has the series of numbers; metric and tags are then perhaps not parsed
-	InvalidTag string           // the invalid tag
-	Refused    rejection.Reason // why all points of the label are rejected
-	interned   bool             // seriesIndex of numbers is set; the label is not in the hash table
+	Tokens  Tokens
+	Hash    uint64
+	*Parsed              // nil: the series of numbers is cached, and nothing else has needed the tokens
+	known   *cachedLabel // has the series of numbers
 
 	// Indexed by kind minus one.
 	Count       [kinds]int32 // number of points
 	First       [kinds]int32 // index of the first row or series that has a point
 	seriesIndex [kinds]int32
+
+	Source   int32            // index in Batch.Sources
+	Next     int32            // the label that last followed this one in the request
+	Refused  rejection.Reason // why all points of the label are rejected
+	interned bool             // seriesIndex of numbers is set; the label is not in the hash table
+}
+
+// Parsed is what the tokens of a label name. Most labels are found in the cache and need none, so it is not a part of
+// them.
+type Parsed struct {
+	Metric     string
+	Tags       []pointblock.Tag // sorted; without the request's default tags and those of Shared
+	Shared     []pointblock.Tag // sorted; further tags, which several labels have and which no key of Tags repeats
+	InvalidTag string           // the tag that breaks a rule
 }
 
 // Refuse sets the rule that the label breaks and the invalid tag. If a rule is set already, it does nothing.
@@ -64,11 +70,11 @@ func (b *Batch) isKnown(l *Label, kind pointblock.Kind) bool {
 	if l.known == nil {
 		return false
 	}
-	if b.Sources.List[l.Source].ID == l.known.source && kind == pointblock.KindNumber {
+	if b.Sources.List[l.Source].ID == l.known.source() && kind == pointblock.KindNumber {
 		return true
 	}
 	b.read(l)
-	if b.Sources.List[l.Source].ID != l.known.source {
+	if b.Sources.List[l.Source].ID != l.known.source() {
 		l.known.found.Store(0) // it is not predicted any more
 		l.known = nil
 	}
@@ -77,7 +83,7 @@ func (b *Batch) isKnown(l *Label, kind pointblock.Kind) bool {
 
 // read parses a label if it has not been, because its series is cached.
 func (b *Batch) read(l *Label) {
-	if l.known != nil && l.Metric == "" {
+	if l.Parsed == nil {
 		b.Hooks.Read(l)
 	}
 }
@@ -87,6 +93,7 @@ type labelSet struct {
 	Seed     maphash.Seed
 	List     []Label
 	table    table // of List
+	parsed   parsedList
 	tags     []pointblock.Tag
 	Last     int32
 	Defaults defaults
@@ -104,6 +111,7 @@ type defaults struct {
 
 func (s *labelSet) reset() {
 	s.table.reset()
+	s.parsed.reset()
 	clear(s.List)
 	clear(s.tags)
 	s.List, s.tags, s.Last = s.List[:0], s.tags[:0], 0
@@ -111,7 +119,7 @@ func (s *labelSet) reset() {
 }
 
 func (s *labelSet) size() int {
-	return cap(s.List)*labelBytes + cap(s.tags)*tagBytes + s.table.size()
+	return cap(s.List)*labelBytes + cap(s.tags)*tagBytes + s.table.size() + s.parsed.size()
 }
 
 func (s *labelSet) hashOf(i int32) uint64 { return s.List[i].Hash }
@@ -157,7 +165,7 @@ func (s *labelSet) Find(t *Tokens) (int32, uint64) {
 // FindHashed returns the index of the label with the tokens t, or -1. h is the hash of t by any function that
 // the caller uses for the whole request.
 func (s *labelSet) FindHashed(t *Tokens, h uint64) int32 {
-	return s.table.find(h, func(i int32) bool { return s.List[i].Hash == h && s.List[i].Equal(t) })
+	return s.table.find(h, func(i int32) bool { return s.List[i].Hash == h && s.List[i].Tokens.Equal(t) })
 }
 
 // insertKnown returns the index of a label of the known series. It adds a label with the tokens t if there is
@@ -165,7 +173,7 @@ func (s *labelSet) FindHashed(t *Tokens, h uint64) int32 {
 func (b *Batch) insertKnown(known *cachedLabel, t *Tokens) int32 {
 	o, s := &b.Output, &b.Labels
 	count := len(o.Series)
-	index := o.internKnown(known.ref)
+	index := o.internKnown(known.ref())
 	f := &o.Series[index]
 	if int(index) < count {
 		return f.Label
@@ -195,6 +203,13 @@ func (s *labelSet) Insert(l Label) int32 {
 	s.List = append(s.List, l)
 	s.table.insert(l.Hash, i)
 	return i
+}
+
+// Parse sets Parsed of a label, which is empty at first.
+func (s *labelSet) Parse(l *Label) {
+	if l.Parsed == nil {
+		l.Parsed = s.parsed.next()
+	}
 }
 
 // Follow records that label i followed the last label in the request. Label i becomes the last label.

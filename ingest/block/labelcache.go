@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"sync/atomic"
 	"time"
+	"unique"
 
 	"github.com/google/uuid"
 
@@ -15,7 +16,7 @@ import (
 const (
 	labelCacheShards = 32
 	// cachedLabelBytes is the approximate size of an entry without its texts.
-	cachedLabelBytes = 176
+	cachedLabelBytes = 112
 	// maxCachedTokens is the maximum size of the tokens of a cached label and of its source's name.
 	maxCachedTokens = 16 << 10
 	// minGenerationTime is the minimum lifetime of a generation of the cache. It is longer than the
@@ -39,19 +40,17 @@ const (
 )
 
 // cachedLabel is a label and the series of numbers to which it was last resolved. All fields but the
-// atomic ones are immutable.
+// atomic ones are immutable. It has 64 bytes, because there may be millions.
 type cachedLabel struct {
 	form      Form
 	byName    bool
 	ends      [4]uint16    // ends in data of the tokens source, metric and tags, and of the source's name
 	position  atomic.Int32 // of the source among those of the last request
-	workspace uuid.UUID
-	source    uuid.UUID
-	ref       pointblock.SeriesRef
+	workspace unique.Handle[uuid.UUID]
 	hash      uint64
 	// data contains all texts, because the garbage collector marks each allocation: the tokens, the name
 	// of the source unless the tokens contain it, and the series' identity, encoded as in records.
-	data []byte
+	data string
 
 	next  atomic.Pointer[cachedLabel] // the label that last followed this one in a request
 	found atomic.Int64                // when a request last found it by its hash, microseconds since the Unix epoch
@@ -60,22 +59,26 @@ type cachedLabel struct {
 func (e *cachedLabel) size() int { return cachedLabelBytes + len(e.data) }
 
 func (e *cachedLabel) matches(form Form, workspace uuid.UUID, t *Tokens) bool {
-	own := e.tokens()
-	return own.Equal(t) && e.form == form && e.workspace == workspace
+	return e.data[e.ends[0]:e.ends[1]] == string(t.Metric) && e.data[e.ends[1]:e.ends[2]] == string(t.Tags) &&
+		e.data[:e.ends[0]] == string(t.Source) && e.byName == t.ByName && e.form == form &&
+		e.workspace.Value() == workspace
 }
 
 func (e *cachedLabel) tokens() Tokens {
 	return Tokens{
-		Source: e.data[:e.ends[0]:e.ends[0]], Metric: e.data[e.ends[0]:e.ends[1]:e.ends[1]],
-		Tags: e.data[e.ends[1]:e.ends[2]:e.ends[2]], ByName: e.byName,
+		Source: scan.Bytes(e.data[:e.ends[0]]), Metric: scan.Bytes(e.data[e.ends[0]:e.ends[1]]),
+		Tags: scan.Bytes(e.data[e.ends[1]:e.ends[2]]), ByName: e.byName,
 	}
 }
 
 // name returns the name of the source, empty if the tokens contain it.
-func (e *cachedLabel) name() string { return scan.View(e.data[e.ends[2]:e.ends[3]]) }
+func (e *cachedLabel) name() string { return e.data[e.ends[2]:e.ends[3]] }
 
 // encoded returns the series' identity, encoded as in records.
-func (e *cachedLabel) encoded() []byte { return e.data[e.ends[3]:] }
+func (e *cachedLabel) encoded() string { return e.data[e.ends[3]:] }
+
+func (e *cachedLabel) ref() pointblock.SeriesRef { return pointblock.HeaderRef(e.encoded()) }
+func (e *cachedLabel) source() uuid.UUID         { return pointblock.HeaderSource(e.encoded()) }
 
 // LabelCache caches the series of labels by the bytes of their tokens, across requests. Producers
 // send the same labels every few seconds, often with one point each, so parsing, sorting, validating,
@@ -144,20 +147,20 @@ func (c *LabelCache) Add(
 		name = source.Name
 	}
 	size := len(t.Source) + len(t.Metric) + len(t.Tags) + len(name)
-	if size > maxCachedTokens || !c.labels.CanPut(l.Hash) {
+	if size > maxCachedTokens || ref.ID == 0 || !c.labels.CanPut(l.Hash) {
 		return
 	}
-	if known := c.get(form, b.Workspace, l); known != nil && known.source == source.ID && known.ref == ref {
+	if known := c.get(form, b.Workspace, l); known != nil && known.source() == source.ID && known.ref() == ref {
 		return // a concurrent request has added it
 	}
-	e := &cachedLabel{form: form, byName: t.ByName, workspace: b.Workspace, source: source.ID, ref: ref, hash: l.Hash}
+	e := &cachedLabel{form: form, byName: t.ByName, workspace: unique.Make(b.Workspace), hash: l.Hash}
 	b.encoded = pointblock.AppendSeriesHeader(b.encoded[:0], ref, identity)
-	e.data = make([]byte, 0, size+len(b.encoded))
+	data := make([]byte, 0, size+len(b.encoded))
 	for i, text := range [...]string{scan.View(t.Source), scan.View(t.Metric), scan.View(t.Tags), name} {
-		e.data = append(e.data, text...)
-		e.ends[i] = uint16(len(e.data))
+		data = append(data, text...)
+		e.ends[i] = uint16(len(data))
 	}
-	e.data = append(e.data, b.encoded...)
+	e.data = scan.View(append(data, b.encoded...))
 	c.labels.Put(l.Hash, l.Hash, e)
 }
 

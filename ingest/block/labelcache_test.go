@@ -1,10 +1,12 @@
 package block
 
 import (
-	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+	"unique"
+	"unsafe"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -15,9 +17,7 @@ import (
 func TestLabelsAreCachedByWorkspaceAndForm(t *testing.T) {
 	c, workspace, other := NewLabelCache(1<<20), uuid.New(), uuid.New()
 	l := Label{Tokens: Tokens{Tags: []byte("labels"), Metric: []byte("up")}, Hash: 7}
-	known := &cachedLabel{
-		form: FormLine, workspace: workspace, data: []byte("uplabelsnode/a:1"), ends: [4]uint16{0, 2, 8, 16},
-	}
+	known := line(workspace, "up", "labels", "node/a:1", 1, 7)
 	require.Equal(t, "node/a:1", known.name())
 	c.labels.Put(l.Hash, l.Hash, known)
 	require.Same(t, known, c.get(FormLine, workspace, &l))
@@ -30,18 +30,21 @@ func TestLabelsAreCachedByWorkspaceAndForm(t *testing.T) {
 	} {
 		require.Nil(t, c.get(FormLine, workspace, &Label{Tokens: tokens, Hash: l.Hash}), "other bytes of the same hash")
 	}
-	c.labels.Put(l.Hash, l.Hash, &cachedLabel{
-		form: FormLine, workspace: other, data: []byte("uplabels"), ends: [4]uint16{0, 2, 8, 8},
-	})
+	c.labels.Put(l.Hash, l.Hash, line(other, "up", "labels", "", 1, 7))
 	require.Nil(t, c.get(FormLine, workspace, &l), "the last entry of a hash is cached")
+}
+
+func TestACachedLabelIsSmall(t *testing.T) {
+	require.LessOrEqual(t, unsafe.Sizeof(cachedLabel{}), uintptr(64))
+	require.LessOrEqual(t, unsafe.Sizeof(Label{}), uintptr(labelBytes))
+	require.LessOrEqual(t, unsafe.Sizeof(Parsed{}), uintptr(parsedBytes))
 }
 
 func TestTheLabelCacheIsBounded(t *testing.T) {
 	const limit = 1 << 20
 	c, workspace := NewLabelCache(limit), uuid.New()
-	long := &cachedLabel{
-		form: FormLine, workspace: workspace, data: bytes.Repeat([]byte("x"), 1000), ends: [4]uint16{0, 0, 1000, 1000},
-	}
+	text := strings.Repeat("x", 1000)
+	long := line(workspace, "", text, "", 1, 1)
 	for i := range uint64(10_000) {
 		c.labels.Put(i, i, long)
 	}
@@ -51,7 +54,7 @@ func TestTheLabelCacheIsBounded(t *testing.T) {
 		c.labels.Put(1<<32+i, 1<<32+i, long)
 	}
 	require.Equal(t, kept, c.Len(), "a full generation is kept for a minimum time")
-	require.NotNil(t, c.get(FormLine, workspace, &Label{Tokens: Tokens{Tags: long.data}, Hash: 1}))
+	require.NotNil(t, c.get(FormLine, workspace, &Label{Tokens: Tokens{Tags: []byte(text)}, Hash: 1}))
 }
 
 // TestLabelsArePredictedFromTheOnesBefore replaces a label in the cache. Requests that have the labels in the same
@@ -75,12 +78,10 @@ func TestLabelsArePredictedFromTheOnesBefore(t *testing.T) {
 		tokens := Tokens{Tags: []byte(name)}
 		_, hash := b.Labels.Find(&tokens)
 		hashes[name] = hash
-		c.labels.Put(hash, hash, &cachedLabel{
-			form: FormLine, data: []byte(name + "source"), ends: [4]uint16{0, 0, 1, 7}, ref: seriesRef(i),
-		})
+		c.labels.Put(hash, hash, line(uuid.Nil, "", name, "source", i+1, hash))
 	}
 	require.Equal(t, []bool{true, true, true}, lookup(0, "a", "b", "c"))
-	other := &cachedLabel{form: FormLine, data: []byte("other"), ends: [4]uint16{0, 0, 5, 5}}
+	other := line(uuid.Nil, "", "other", "", 4, hashes["b"])
 	c.labels.Put(hashes["b"], hashes["b"], other)
 	require.Equal(t, []bool{true, true}, lookup(time.Second, "a", "b"), "b follows a")
 	require.Equal(t, []bool{false}, lookup(time.Second, "b"), "only the cache itself is asked")
@@ -100,9 +101,7 @@ func TestAPredictedLabelIsInARequestOnce(t *testing.T) {
 		tokens[i] = Tokens{Tags: []byte(name)}
 		_, hash := b.Labels.Find(&tokens[i])
 		if i < 3 {
-			c.labels.Put(hash, hash, &cachedLabel{
-				form: FormLine, data: []byte(name + "source"), ends: [4]uint16{0, 0, 1, 7}, ref: seriesRef(i), hash: hash,
-			})
+			c.labels.Put(hash, hash, line(uuid.Nil, "", name, "source", i+1, hash))
 		}
 		require.True(t, c.Lookup(b, FormLine, &Label{Tokens: tokens[i], Hash: hash}))
 	}
@@ -128,6 +127,15 @@ func TestAPredictedLabelIsInARequestOnce(t *testing.T) {
 	require.EqualValues(t, 1+4, b.Output.Series[b.Labels.List[0].seriesIndex[0]].Count, "both labels of a")
 }
 
+// line returns the cached label of a line, which names series number.
+func line(workspace uuid.UUID, metric, tags, source string, number int, hash uint64) *cachedLabel {
+	e := &cachedLabel{form: FormLine, workspace: unique.Make(workspace), hash: hash}
+	e.data = metric + tags + source
+	e.ends = [4]uint16{0, uint16(len(metric)), uint16(len(metric) + len(tags)), uint16(len(e.data))}
+	e.data += string(pointblock.AppendSeriesHeader(nil, seriesRef(number), &pointblock.Identity{Metric: "m"}))
+	return e
+}
+
 func seriesRef(i int) pointblock.SeriesRef {
 	return pointblock.SeriesRef{ID: uint64(i), Fingerprint: pointblock.Fingerprint{byte(i)}}
 }
@@ -139,13 +147,15 @@ func TestALabelThatIsCachedAlreadyIsKept(t *testing.T) {
 	b.Begin(uuid.Nil, time.Now(), nil)
 	for i := range 3 {
 		source := b.Sources.InternName(fmt.Sprint("source ", i/2))
-		b.Sources.List[source].ID = uuid.UUID{byte(i / 2)}
+		id := uuid.UUID{byte(i / 2)}
+		b.Sources.List[source].ID = id
 		l := Label{Tokens: Tokens{Tags: []byte("a")}, Hash: 7, Source: source}
 		before := c.get(FormLine, uuid.Nil, &l)
-		c.Add(b, FormLine, &l, seriesRef(1), &pointblock.Identity{Metric: "m"})
+		identity := pointblock.Identity{Source: id, Metric: "m"}
+		c.Add(b, FormLine, &l, seriesRef(1), &identity)
 		after := c.get(FormLine, uuid.Nil, &l)
 		require.Equal(t, i == 1, before == after, "only another source replaces it")
 		require.Equal(t, fmt.Sprint("source ", i/2), after.name())
-		require.Equal(t, pointblock.AppendSeriesHeader(nil, seriesRef(1), &pointblock.Identity{Metric: "m"}), after.encoded())
+		require.Equal(t, string(pointblock.AppendSeriesHeader(nil, seriesRef(1), &identity)), after.encoded())
 	}
 }

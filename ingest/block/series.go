@@ -77,7 +77,7 @@ func (b *Batch) Identify(key *[16]byte) {
 			kind := pointblock.Kind(k + 1)
 			if b.isKnown(l, kind) {
 				if !l.interned {
-					index = o.internKnown(l.known.ref)
+					index = o.internKnown(l.known.ref())
 				}
 			} else {
 				o.identity = b.Identity(l, kind, &o.Tags)

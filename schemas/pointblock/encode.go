@@ -120,11 +120,33 @@ func AppendSeriesHeader(dst []byte, ref SeriesRef, id *Identity) []byte {
 	return appendIdentity(dst, ref, id)
 }
 
-// AppendNumbersWithHeader appends points like AppendNumbers. series is the identity encoded by AppendSeriesHeader, and
-// source its source.
-func (e *Encoder) AppendNumbersWithHeader(series []byte, source uuid.UUID, ts []int64, values []float64) error {
+// Positions in an identity encoded by AppendSeriesHeader, of a series that has an id.
+const (
+	headerID          = 1
+	headerFingerprint = headerID + 8 + 2
+	headerSource      = headerFingerprint + 16 + 2
+)
+
+// HeaderRef returns the series whose identity AppendSeriesHeader encoded. The series has an id.
+func HeaderRef(header string) (ref SeriesRef) {
+	var id [8]byte
+	copy(id[:], header[headerID:headerID+8])
+	copy(ref.Fingerprint[:], header[headerFingerprint:headerFingerprint+16])
+	ref.ID = binary.LittleEndian.Uint64(id[:])
+	return ref
+}
+
+// HeaderSource is like HeaderRef, but returns the source of the series.
+func HeaderSource(header string) (source uuid.UUID) {
+	copy(source[:], header[headerSource:headerSource+16])
+	return source
+}
+
+// AppendNumbersWithHeader appends points like AppendNumbers. series is the identity encoded by AppendSeriesHeader, of a
+// series that has an id.
+func (e *Encoder) AppendNumbersWithHeader(series string, ts []int64, values []float64) error {
 	e.series = append(e.series[:0], series...)
-	return e.appendNumbers(source, ts, values)
+	return e.appendNumbers(HeaderSource(series), ts, values)
 }
 
 // AppendStrings appends points of a series of texts like AppendNumbers.

@@ -31,7 +31,9 @@ func (p *Parser) predict(t *block.Tokens) int32 {
 // values break.
 func (p *Parser) newLabel(t block.Tokens, hash uint64) int32 {
 	b := p.batch
-	l := block.Label{Tokens: t, Hash: hash, Metric: b.Labels.Defaults.Metric}
+	l := block.Label{Tokens: t, Hash: hash}
+	b.Labels.Parse(&l)
+	l.Metric = b.Labels.Defaults.Metric
 	if p.tagsRead {
 		l.Tags = b.Labels.CopyTags(p.tags)
 	} else {
@@ -66,6 +68,7 @@ func (p *Parser) isCacheable(t *block.Tokens) bool {
 
 // readLabel parses a label that was found in the cache, so its tokens are valid.
 func (p *Parser) readLabel(l *block.Label) {
+	p.batch.Labels.Parse(l)
 	l.Metric, l.Tags = p.unescape(l.Tokens.Metric, scan.HasEscape(l.Tokens.Metric)), p.tagsOf(l.Tokens.Tags)
 }
 

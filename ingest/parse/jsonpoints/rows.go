@@ -142,7 +142,7 @@ func (p *Parser) required(seen fields, also ...field) int {
 // label returns the index of the label with the tokens t.
 func (p *Parser) label(t *block.Tokens, expected *block.Label) int32 {
 	labels := &p.batch.Labels
-	if expected != nil && expected.Equal(t) {
+	if expected != nil && expected.Tokens.Equal(t) {
 		i := labels.List[labels.Last].Next
 		labels.Last = i
 		return i

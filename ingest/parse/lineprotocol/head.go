@@ -38,6 +38,7 @@ func (p *Parser) readLabel(l *block.Label) (ok bool) {
 		return false
 	}
 	h := &p.head
+	p.batch.Labels.Parse(l)
 	l.Metric = p.unescapeName(l.Tokens.Metric, inKey)
 	l.Tags, l.Source, l.Refused, l.InvalidTag = h.tags, h.source, h.refused, h.invalidTag
 	return true

@@ -152,6 +152,7 @@ func (p *Parser) readLabel(l *block.Label) {
 // name sets the metric and the tags of a label. It returns false if they break a rule.
 func (p *Parser) name(l *block.Label, kind seriesKind, bound float64) bool {
 	pt := &p.point
+	p.batch.Labels.Parse(l)
 	if kind == seriesInfo {
 		l.Metric = infoMetric
 		l.Tags, pt.refused, pt.invalidTag = p.infoTags(p.resource.raw)

@@ -102,7 +102,9 @@ func (p *Parser) rejectPoint() bool {
 	}
 	b.Points++
 	if field := b.Rejected.Add(why, p.index, rejection.NoPosition, 1); field != nil {
-		*field = p.fieldPath(why, p.index, rejection.NoPosition, &block.Label{InvalidTag: p.point.invalidTag})
+		*field = p.fieldPath(why, p.index, rejection.NoPosition, &block.Label{
+			Parsed: &block.Parsed{InvalidTag: p.point.invalidTag},
+		})
 	}
 	return true
 }

@@ -57,6 +57,7 @@ func (p *Parser) label(raw []byte) (index int32, ok bool) {
 // Prometheus. It returns false if the bytes are not valid.
 func (p *Parser) readLabels(l *block.Label) bool {
 	raw := l.Tokens.Tags
+	p.batch.Labels.Parse(l)
 	var job, instance string
 	p.tags = p.tags[:0]
 	sorted, named := true, false

@@ -14,6 +14,11 @@ func View(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // G103: the bytes do not change during its use
 }
 
+// Bytes returns a string as bytes without copying. Nobody may change them.
+func Bytes(s string) []byte {
+	return unsafe.Slice(unsafe.StringData(s), len(s)) //nolint:gosec // G103: the bytes do not change during its use
+}
+
 // HasEscape reports whether a token contains a backslash.
 func HasEscape(token []byte) bool {
 	for _, c := range token {
