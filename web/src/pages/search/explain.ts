@@ -164,8 +164,17 @@ const DEGRADED_TEXTS: Record<string, string> = {
   text: 'the text index: no results by words',
   vector: 'the vector index or the embedder: no results by meaning',
   graph: 'a part of the graph, because of a timeout or too many edges: some linked nodes may be missing',
+  rerank: 'the reranking model: results have the order of the search',
   liveData: 'the point store: latest values are missing',
+  generation: 'the chat model: sentences are quoted instead of a written answer',
 }
+
+/** Lanes whose absence neither Indexes nor Overview explains. */
+const NOT_SHOWN = ['graph', 'rerank', 'generation']
+
+/** Reports whether the pages Indexes and Overview show the cause of a degraded lane. */
+export const isShownElsewhere = (degraded: readonly string[]) =>
+  degraded.some((lane) => !NOT_SHOWN.includes(lane))
 
 /** Describes the degraded lanes of a response and their effects. Unknown lanes are named as the server does. */
 export function degradedText(degraded: readonly string[]): string {
