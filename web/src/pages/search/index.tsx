@@ -10,7 +10,7 @@ import { Bookmark, Save } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { useSearchParams } from 'react-router'
 
-import { api, ApiError, type Options } from '@/api'
+import { ApiError } from '@/api'
 import { useWorkspace } from '@/app/workspace'
 import { Button, CodeBlock, Empty, ErrorNotice, Page, Panel, Skeleton } from '@/ui'
 
@@ -23,7 +23,8 @@ import { BESIDE, FormPanel } from './parts/FormPanel'
 import { Results } from './parts/Results'
 import { SaveDialog } from './parts/SaveDialog'
 import { SavedQueries } from './parts/SavedQueries'
-import type { Answer, Hit, SavedQuery, SearchMeta } from './types'
+import { ask, type Responded } from './request'
+import type { SavedQuery } from './types'
 
 export default function SearchPage() {
   const { id: workspace } = useWorkspace()
@@ -97,18 +98,6 @@ export default function SearchPage() {
   )
 }
 
-/** A response, and its duration in milliseconds. */
-type Responded = { meta: SearchMeta; ms: number } & (
-  { mode: 'search' | 'hybrid'; data: Hit[] } | { mode: 'answer'; data: Answer }
-)
-
-/** Sends a request and measures its duration. */
-async function ask(mode: Mode, options: Options): Promise<Responded> {
-  const began = performance.now()
-  const response: { data: unknown; meta: unknown } = await api.search(pathOf(mode), options)
-  return { ...response, mode, ms: performance.now() - began } as Responded
-}
-
 interface ResponseProps {
   form: Form
   response: Responded
@@ -124,6 +113,7 @@ function Response({ form, response, onSend, ...common }: ResponseProps) {
     <AnswerView
       {...common}
       answer={response.data}
+      descriptions={response.descriptions}
       meta={meta}
       ms={ms}
       onSearch={() => onSend({ ...form, mode: 'hybrid' })}
@@ -148,6 +138,8 @@ function Failure({ error, mode, onRetry }: { error: Error; mode: Mode; onRetry: 
       {mode === 'search' && !refused && (
         <p>Hybrid search uses words and the graph while the vector index is unavailable.</p>
       )}
+      {refused && error.details.field === 'mode' && <p>Select “Quoted sentences”, which need no model.</p>}
+      {refused && error.details.field === 'rerank' && <p>Deselect reranking under “More options”.</p>}
     </ErrorNotice>
   )
 }

@@ -27,7 +27,7 @@ export function rangeErrors(from: string, to: string): { from?: string; to?: str
   return errors
 }
 
-const EXPECTED = 'Enter a date, such as 2026-11-21, or a time, such as 2026-11-21T07:40Z.'
+const EXPECTED = 'Enter a date or a time, such as 2026-11-21 or 2026-11-21T07:40Z.'
 
 /** Returns the range of a day, month or year, as a facet has it; undefined if it is none of these. */
 export function rangeOf(value: string): { from: string; to: string } | undefined {

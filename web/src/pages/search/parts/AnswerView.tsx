@@ -1,20 +1,19 @@
 // An answer: its sentences, and the sources that they are from.
 
-import { useQuery } from '@tanstack/react-query'
 import { MessageSquareX } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 
-import { api } from '@/api'
 import { Badge, Button, CopyButton, cx, Empty, num, Panel, plural, visible } from '@/ui'
 
-import type { GraphNode } from '../../graph/model/types'
 import { paragraphsOf, sourceId } from '../answers'
+import type { Descriptions } from '../request'
 import type { Answer, Citation, Generated, SearchMeta } from '../types'
 import { Degraded } from './Degraded'
 import { Source } from './Source'
 
 export interface AnswerViewProps {
   answer: Answer
+  descriptions: Descriptions
   meta: SearchMeta
   ms: number
   /** The response belongs to the previous request. */
@@ -24,10 +23,9 @@ export interface AnswerViewProps {
   onSearch: () => void
 }
 
-export function AnswerView({ answer, meta, ms, stale, workspace, onSearch }: AnswerViewProps) {
+export function AnswerView({ answer, descriptions, meta, ms, stale, workspace, onSearch }: AnswerViewProps) {
   const { citations, generated } = answer
   const [cited, setCited] = useState<number | null>(null)
-  const descriptions = useDescriptions(workspace, citations)
   const cite = (citation: number) => {
     setCited(citation)
     const source = document.getElementById(sourceId(citation))
@@ -69,18 +67,6 @@ export function AnswerView({ answer, meta, ms, stale, workspace, onSearch }: Ans
       )}
     </section>
   )
-}
-
-/** Returns the descriptions of the cited nodes by id. */
-function useDescriptions(workspace: string, citations: readonly Citation[]): ReadonlyMap<string, string> {
-  const ids = citations.map((citation) => citation.nodeId)
-  const nodes = useQuery({
-    queryKey: ['search', workspace, 'cited', ids],
-    queryFn: ({ signal }) =>
-      api.list<GraphNode>('/queries/nodes', { workspace, query: { ids, limit: 100 }, signal }),
-    enabled: ids.length > 0,
-  })
-  return new Map(nodes.data?.data.map((node) => [node.id, node.description ?? '']))
 }
 
 function AnswerHead({

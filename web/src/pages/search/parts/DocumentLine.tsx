@@ -7,9 +7,11 @@ import type { HitDocument } from '../types'
 
 /** The document of a node, the page, and the address of the document if it is one of the web. */
 export function DocumentLine({
+  nodeId,
   document,
   sourceUrl,
 }: {
+  nodeId: string
   document: HitDocument
   sourceUrl?: string | undefined
 }) {
@@ -17,8 +19,14 @@ export function DocumentLine({
   return (
     <p className="search-document">
       <FileText size={14} aria-hidden="true" />
-      <span className="sr-only">Document: </span>
-      <Name text={document.title} max={120} />
+      {document.id === nodeId ? (
+        <span>Document</span>
+      ) : (
+        <span>
+          <span className="sr-only">Passage of </span>
+          <Name text={document.title} max={120} />
+        </span>
+      )}
       {document.page !== undefined && <span className="muted">page {document.page}</span>}
       {link ? (
         <a href={link.href} target="_blank" rel="noopener noreferrer">

@@ -65,7 +65,7 @@ export function FilterFields({ form, set, errors }: FieldsProps) {
 /** The filters by documents. */
 function DocumentFields({ form, set, errors }: FieldsProps) {
   return (
-    <Group label="Documents" hint="Only nodes of documents with:">
+    <Group label="Documents" hint="Only nodes of documents with these tags and times (UTC).">
       <Field label="Any of these tags" error={errors.tags}>
         <ListInput values={form.tags} onChange={(tags) => set({ tags })} />
       </Field>

@@ -72,20 +72,22 @@ export function FormPanel({ form, onChange, onSend, busy }: FormPanelProps) {
           >
             {form.mode === 'answer' ? 'Answer' : 'Search'}
           </Button>
-          <Disclosure title="Filters" count={filters} open={filters > 0}>
-            <FilterFields {...fields} />
-          </Disclosure>
-          {usesGraph(form.mode) && (
-            <Disclosure title="Graph" open={wide}>
-              <GraphFields {...fields} />
+          <div className="search-parts">
+            <Disclosure title="Filters" count={filters} open={filters > 0}>
+              <FilterFields {...fields} />
             </Disclosure>
-          )}
-          <Disclosure title="Response" open={false}>
-            <ResponseFields {...fields} />
-          </Disclosure>
-          <Disclosure title="More options" count={moreCount(form)} open={false}>
-            <MoreFields {...fields} />
-          </Disclosure>
+            {usesGraph(form.mode) && (
+              <Disclosure title="Graph" open={wide && form.mode === 'hybrid'}>
+                <GraphFields {...fields} />
+              </Disclosure>
+            )}
+            <Disclosure title="Response" open={false}>
+              <ResponseFields {...fields} />
+            </Disclosure>
+            <Disclosure title="More options" count={moreCount(form)} open={false}>
+              <MoreFields {...fields} />
+            </Disclosure>
+          </div>
         </div>
       </Panel>
     </form>

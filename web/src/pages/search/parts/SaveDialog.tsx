@@ -61,7 +61,7 @@ export function SaveDialog({ workspace, form, replaced, onClose, onSaved }: Save
       open
       onClose={onClose}
       title={replaced ? 'Replace a saved query' : 'Save the form'}
-      lead="Programs can run it by its id, and everybody finds it in this list."
+      lead="All operators find it under “Saved queries”, and programs can run it by its id."
       onSubmit={submit}
       footer={
         <>

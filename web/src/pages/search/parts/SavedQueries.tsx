@@ -60,14 +60,16 @@ export function SavedQueries({ workspace, onClose, onRun, onSave }: SavedQueries
     >
       <div className="stack">
         {(name !== '' || (data?.meta.total ?? 0) > 0) && (
-          <DebouncedSearch
-            label="Part of the name"
-            value={name}
-            onChange={(next) => {
-              setName(next)
-              setOffset(0)
-            }}
-          />
+          <div className="row search-saved-filter">
+            <DebouncedSearch
+              label="Part of the name"
+              value={name}
+              onChange={(next) => {
+                setName(next)
+                setOffset(0)
+              }}
+            />
+          </div>
         )}
         {list.error && !data ? (
           <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />

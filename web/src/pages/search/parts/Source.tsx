@@ -19,7 +19,7 @@ interface SourceProps {
   citation: Citation
   /** Its sentences. */
   sentences: readonly Sentence[]
-  /** The description of the node; undefined while it is loading, or if the node was deleted. */
+  /** The description of the node; undefined if it could not be read. */
   description: string | undefined
   workspace: string
   /** Its mark was followed last. */
@@ -58,7 +58,7 @@ export function Source({ index, citation, sentences, description, workspace, act
           Graph
         </ButtonLink>
       </header>
-      {document && <DocumentLine document={document} sourceUrl={sourceUrl} />}
+      {document && <DocumentLine nodeId={nodeId} document={document} sourceUrl={sourceUrl} />}
       <blockquote className="search-passage" dir="auto">
         {passage ? <Passage pieces={passage} /> : <Quotes sentences={sentences} />}
       </blockquote>
