@@ -71,6 +71,7 @@ describe('the address of a document', () => {
 
   it.each([
     'javascript:alert(1)',
+    'javascript://example.com/%0Aalert(1)',
     'data:text/html,x',
     'file:///etc/passwd',
     '//example.com',

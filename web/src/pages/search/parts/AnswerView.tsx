@@ -41,11 +41,11 @@ export function AnswerView({ answer, descriptions, meta, ms, stale, workspace, o
       <Degraded meta={meta} />
       <AnswerHead answer={answer} meta={meta} ms={ms} onSearch={onSearch} />
       <Panel
-        title={generated ? 'Written answer' : 'Quoted answer'}
-        note={generated ? `by ${visible(generated.model, 80)}` : 'sentences as they are stored'}
+        title="Answer"
+        note={originOf(answer)}
         actions={answer.answer !== null && <CopyButton text={answer.answer} label="Copy the answer" />}
       >
-        <AnswerText answer={answer} onCite={cite} />
+        <AnswerText answer={answer} hasMore={meta.hasMore} onCite={cite} />
       </Panel>
       {citations.length > 0 && (
         <>
@@ -94,12 +94,20 @@ function AnswerHead({
   )
 }
 
+/** Describes who wrote an answer. */
+function originOf({ answer, generated }: Answer): string | undefined {
+  if (generated) return `written by ${visible(generated.model, 80)}`
+  return answer === null ? undefined : 'quoted from the sources'
+}
+
 interface AnswerTextProps {
   answer: Answer
+  /** There are results that were not read. */
+  hasMore: boolean
   onCite: (citation: number) => void
 }
 
-function AnswerText({ answer, onCite }: AnswerTextProps) {
+function AnswerText({ answer, hasMore, onCite }: AnswerTextProps) {
   const { sentences, citations, generated } = answer
   if (answer.answer === null)
     return (
@@ -107,7 +115,9 @@ function AnswerText({ answer, onCite }: AnswerTextProps) {
         <p>
           {citations.length > 0
             ? 'The model found no answer in the sources below.'
-            : 'Ask in other words, or raise the number of results to read.'}
+            : hasMore
+              ? 'Ask in other words, or raise the number of results to read under “Response”.'
+              : 'Ask in other words.'}
         </p>
       </Empty>
     )
