@@ -157,18 +157,19 @@ test('replaces, renames and deletes saved queries', { tag: '@full' }, async ({ p
   // A name that is taken is replaced only after that was shown.
   await page.getByRole('button', { name: 'Save…' }).click()
   const saving = dialog(page, 'Save the form')
+  const replacing = dialog(page, 'Replace a saved query')
   await expect(saving.getByLabel('Name')).toHaveValue('hot bearing')
   await saving.getByLabel('Name').fill(' ')
   await saving.getByRole('button', { name: 'Save', exact: true }).click()
   await expect(saving.getByText('Enter a name.')).toBeVisible()
   await saving.getByLabel('Name').fill('noise')
   await saving.getByRole('button', { name: 'Save', exact: true }).click()
-  await expect(saving.getByText('A query with this name exists')).toBeVisible()
+  await expect(replacing.getByText('A query with this name exists')).toBeVisible()
   // Somebody else changes it meanwhile.
   await call(tenant, 'PATCH', `/api/rag/queries/${noise.id}`, { description: 'theirs' })
-  await saving.getByRole('button', { name: 'Replace' }).click()
-  await expect(saving.getByRole('alert')).toContainText('Version mismatch')
-  await saving.getByRole('button', { name: 'Replace' }).click()
+  await replacing.getByRole('button', { name: 'Replace' }).click()
+  await expect(replacing.getByRole('alert')).toContainText('Version mismatch')
+  await replacing.getByRole('button', { name: 'Replace' }).click()
   await expect(page.getByText('Query replaced')).toBeVisible()
   expect((await savedQueries(tenant)).map(({ name, request }) => [name, request])).toEqual([
     ['noise', { query: 'hot bearing' }],

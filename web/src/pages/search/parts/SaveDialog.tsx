@@ -60,7 +60,7 @@ export function SaveDialog({ workspace, form, replaced, onClose, onSaved }: Save
     <Dialog
       open
       onClose={onClose}
-      title={replaced ? 'Replace a saved query' : 'Save the form'}
+      title={target ? 'Replace a saved query' : 'Save the form'}
       lead="All operators find it under “Saved queries”, and programs can run it by its id."
       onSubmit={submit}
       footer={
@@ -123,7 +123,7 @@ function useSave(
     // Somebody else has changed or deleted it. The next attempt is about its current state.
     onError: async (error) => {
       if (error instanceof ApiError && (error.status === 404 || error.status === 409)) {
-        setExisting(await findByName(workspace, label.name))
+        setExisting(await findByName(workspace, label.name).catch(() => existing))
         await queries.invalidateQueries({ queryKey: savedKey(workspace) })
       }
     },
