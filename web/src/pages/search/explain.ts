@@ -1,7 +1,9 @@
 // The explanation of a hit for drawing: the parts of its score, and the path to it as a small graph.
 
+import { num, visible } from '@/ui/format'
+
 import type { Direction } from '../graph/model/types'
-import type { Hit, Lane, Reason } from './types'
+import type { Hit, Lane, Reason, SearchMeta } from './types'
 
 /** A segment of the score bar. */
 export interface Part {
@@ -180,3 +182,12 @@ export const isShownElsewhere = (degraded: readonly string[]) =>
 export function degradedText(degraded: readonly string[]): string {
   return degraded.map((lane) => DEGRADED_TEXTS[lane] ?? lane).join('; and without ')
 }
+
+/** Describes how long a search took in milliseconds, and what was reranked. */
+export function timingText({ total, rerank }: SearchMeta, ms: number): string {
+  const all = `${total >= MAX_RANKED ? '(that were ranked) ' : ''}in ${num(Math.max(1, Math.round(ms)))} ms`
+  return rerank ? `${all}, ${num(rerank.candidates)} reranked by ${visible(rerank.model, 60)}` : all
+}
+
+/** The maximum number of ranked results. */
+const MAX_RANKED = 1000

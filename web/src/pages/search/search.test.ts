@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest'
 
 import { edge, node } from '../graph/model/fixtures'
-import { idsToName, isShownElsewhere, lanesOf, degradedText, partsOf, percent, hitPathOf } from './explain'
+import {
+  idsToName,
+  isShownElsewhere,
+  lanesOf,
+  degradedText,
+  partsOf,
+  percent,
+  hitPathOf,
+  timingText,
+} from './explain'
 import { highlight, wordsOf } from './highlight'
 import type { Hit } from './types'
 
@@ -137,4 +146,12 @@ describe('a degraded response', () => {
   it('shows the name of an unknown lane', () => {
     expect(degradedText(['weather'])).toBe('weather')
   })
+})
+
+it('the duration of a search has what was reranked', () => {
+  const meta = { total: 12, limit: 10, offset: 0, hasMore: true, nextCursor: null }
+  expect(timingText(meta, 0.2)).toBe('in 1 ms')
+  expect(timingText({ ...meta, total: 1000 }, 1234.5)).toBe('(that were ranked) in 1,235 ms')
+  const rerank = { model: 'rerank-v3\u202e', candidates: 20, milliseconds: 8 }
+  expect(timingText({ ...meta, rerank }, 40)).toBe('in 40 ms, 20 reranked by rerank-v3[U+202E]')
 })

@@ -4,13 +4,13 @@ import { useQuery } from '@tanstack/react-query'
 import { ListFilter, Network, SearchX } from 'lucide-react'
 
 import { api, type List } from '@/api'
-import { Button, ButtonLink, Empty, num, Pager, Panel, plural, visible } from '@/ui'
+import { Button, ButtonLink, Empty, num, Pager, Panel, plural } from '@/ui'
 
 import type { GraphNode } from '../../graph/model/types'
-import { idsToName } from '../explain'
+import { idsToName, timingText } from '../explain'
 import { filterCount, type Form } from '../form'
 import { wordsOf } from '../highlight'
-import { FACETS, type Hit, type SearchAnswer, type SearchMeta } from '../types'
+import { FACETS, type Hit, type SearchAnswer } from '../types'
 import { Degraded } from './Degraded'
 import { FacetPanel } from './FacetPanel'
 import { Result } from './Result'
@@ -78,7 +78,7 @@ function ResultsHead({
   return (
     <header className="search-head">
       <p role="status">
-        <b>{plural(meta.total, 'result')}</b> <span className="muted">{timing(meta, ms)}</span>
+        <b>{plural(meta.total, 'result')}</b> <span className="muted">{timingText(meta, ms)}</span>
       </p>
       <span className="row">
         <Button
@@ -97,12 +97,6 @@ function ResultsHead({
       </span>
     </header>
   )
-}
-
-/** Describes how long a search took, and what was reranked. */
-function timing({ total, rerank }: SearchMeta, ms: number): string {
-  const all = `${total >= 1000 ? '(that were ranked) ' : ''}in ${num(Math.max(1, Math.round(ms)))} ms`
-  return rerank ? `${all}, ${num(rerank.candidates)} reranked by ${visible(rerank.model, 60)}` : all
 }
 
 function NoResults({ form, beyond }: { form: Form; beyond: boolean }) {
