@@ -1,4 +1,5 @@
-import { expect, open, seed, test } from '../support.ts'
+import { test } from '../library.ts'
+import { expect, faults, open, picture, seed } from '../support.ts'
 
 test('explains the results of hybrid and plain search', async ({ page }) => {
   const { plant } = seed()
@@ -13,18 +14,72 @@ test('explains the results of hybrid and plain search', async ({ page }) => {
   const hit = results.getByRole('listitem').filter({ hasText: 'Ana Ruiz' }).first()
   await expect(hit).toBeVisible()
   // The lanes, the composition of the score, and the path over edges.
-  for (const lane of ['Score', 'Words', 'Meaning', 'Graph']) await expect(hit.getByText(lane, { exact: true }).first()).toBeVisible()
+  for (const lane of ['Score', 'Words', 'Meaning', 'Graph'])
+    await expect(hit.getByText(lane, { exact: true }).first()).toBeVisible()
   await expect(results.getByText('Composition').first()).toBeVisible()
   await expect(results.getByText('Path over edges').first()).toBeVisible()
-  await expect(page.getByRole('region', { name: 'The request as a command' })).toContainText('/api/rag/hybrid-search')
+  await expect(page.getByRole('region', { name: 'The request as a command' })).toContainText(
+    '/api/rag/hybrid-search',
+  )
 
   await page.getByRole('radio', { name: 'Plain' }).check()
   await page.getByRole('button', { name: 'Search', exact: true }).click()
-  await expect(page.getByRole('region', { name: 'The request as a command' })).toContainText('/api/rag/search')
+  await expect(page.getByRole('region', { name: 'The request as a command' })).toContainText(
+    '/api/rag/search',
+  )
   await expect(results.getByRole('listitem').filter({ hasText: 'Pump 7' }).first()).toBeVisible()
   await expect(results.getByText('Path over edges')).toHaveCount(0)
 
-  await results.getByRole('link', { name: /in the graph/ }).first().click()
+  await results
+    .getByRole('link', { name: /in the graph/ })
+    .first()
+    .click()
   await expect(page.getByRole('heading', { level: 1, name: 'Graph' })).toBeVisible()
   await expect(page.locator('.graph-count')).toHaveText(/^[1-9]/)
+})
+
+test('filters results by facets and ranges of properties', { tag: '@full' }, async ({ page, tenant }) => {
+  await open(page, 'search?mode=search&q=pump', tenant.workspace)
+  const results = page.getByRole('region', { name: 'Results' })
+  const hits = results.locator('ol > li')
+  const command = page.getByRole('region', { name: 'The request as a command' })
+  await expect(hits.filter({ hasText: 'Note about noise' })).not.toHaveCount(0)
+  await results.getByRole('button', { name: 'Facets' }).click()
+  const facets = results.getByRole('region', { name: 'Facets' })
+  await expect(command).toContainText('"facets":["entityType","tags","timestamp"]')
+  expect.soft(await faults(page)).toEqual([])
+  await picture(page, 'facets-light')
+
+  // A value is a filter. The count is that of the results that it leaves.
+  const north = facets.getByRole('button', { name: /^north/ })
+  const count = Number(/\d+/.exec(await north.innerText())?.[0])
+  await north.click()
+  await expect(north).toHaveAttribute('aria-pressed', 'true')
+  await expect(results.getByRole('status').first()).toContainText(`${count} results`)
+  await expect(hits.filter({ hasText: 'Note about noise' })).toHaveCount(0)
+  await expect(command).toContainText('"allTags":["north"]')
+  await expect(page.getByLabel('All of these tags')).toHaveValue('north')
+  await facets.getByRole('button', { name: /^2026-02/ }).click()
+  await expect(hits).toHaveCount(1)
+  await expect(hits).toContainText('Handbook of the boiler house')
+  expect(new URL(page.url()).searchParams.get('from')).toContain('2026-02')
+  await page.reload()
+  await expect(hits).toContainText('Handbook of the boiler house')
+  await facets.getByRole('button', { name: 'Remove the filter: Time' }).click()
+  await facets.getByRole('button', { name: 'Remove the filter: Tag' }).click()
+  await expect(hits.filter({ hasText: 'Note about noise' })).not.toHaveCount(0)
+
+  // An invalid condition is not sent, and has the focus.
+  const properties = page.getByRole('textbox', { name: 'Properties' })
+  await properties.fill('kW > 100')
+  await page.getByRole('button', { name: 'Search', exact: true }).click()
+  await expect(properties).toBeFocused()
+  await expect(page.getByText('Use >= or <=')).toBeVisible()
+  await properties.fill('kW >= 100\nkW <= 500\nline ^= B-')
+  await page.getByRole('button', { name: 'Search', exact: true }).click()
+  await expect(hits).toHaveCount(1)
+  await expect(hits).toContainText('Pump 8')
+  await expect(command).toContainText(
+    '"propertyMin":{"kW":100},"propertyMax":{"kW":500},"propertyPrefix":{"line":"B-"}',
+  )
 })

@@ -206,6 +206,11 @@ async function request<T>(method: string, path: string, options?: Options): Prom
   return answer.data
 }
 
+const requestIdempotent = <T>(method: 'POST' | 'PATCH', path: string, options: Options) =>
+  sendIdempotent([method, path, options.workspace, options.body], (key) =>
+    request<T>(method, path, { ...options, headers: { ...options.headers, 'Idempotency-Key': key } }),
+  )
+
 /** A resource with the entity tag of its state, which a change sends as If-Match. */
 export interface Tagged<T> {
   data: T
@@ -243,10 +248,9 @@ export const api = {
    * Sends a POST with an Idempotency-Key, so that repetitions have no further effect. Only for routes that accept the
    * header.
    */
-  postIdempotent: <T>(path: string, options: Options) =>
-    sendIdempotent([path, options.workspace, options.body], (key) =>
-      request<T>('POST', path, { ...options, headers: { ...options.headers, 'Idempotency-Key': key } }),
-    ),
+  postIdempotent: <T>(path: string, options: Options) => requestIdempotent<T>('POST', path, options),
+  /** The same for a PATCH. */
+  patchIdempotent: <T>(path: string, options: Options) => requestIdempotent<T>('PATCH', path, options),
   put: <T>(path: string, options?: Options) => request<T>('PUT', path, options),
   patch: <T>(path: string, options?: Options) => request<T>('PATCH', path, options),
   del: <T = void>(path: string, options?: Options) => request<T>('DELETE', path, options),

@@ -54,6 +54,13 @@ describe('error messages', () => {
     expect(fieldError(error, 'plan')).toBe('is unknown. Allowed: pro')
     expect(fieldError(error, 'name')).toBeUndefined()
   })
+  it('name the field once', () => {
+    const error = new ApiError(422, {
+      message: 'mode: is unknown',
+      details: { field: 'mode', reason: 'is unknown', allowed: ['extract'] },
+    })
+    expect(explain(error)).toMatchObject({ title: 'mode: is unknown', advice: 'Allowed: extract' })
+  })
   it('contain the retry delay', () => {
     expect(explain(new ApiError(503, { message: 'Away', retryAfter: 5 })).advice).toContain('5 s')
   })

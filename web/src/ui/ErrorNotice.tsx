@@ -18,15 +18,16 @@ export function explain(error: unknown): { title: string; advice: string; reques
   const { requestId } = error
   const said = visible(error.message, 300)
   const { field, reason, allowed } = error.details
+  const values = allowed?.length
+    ? `Allowed: ${allowed
+        .slice(0, 12)
+        .map((a) => visible(a, 60))
+        .join(', ')}`
+    : ''
   const about = [
     field && `${visible(field, 120)}${reason ? `: ${visible(reason, 300)}` : ''}`,
     !field && reason && visible(reason, 300),
-    allowed?.length
-      ? `Allowed: ${allowed
-          .slice(0, 12)
-          .map((a) => visible(a, 60))
-          .join(', ')}`
-      : '',
+    values,
   ]
     .filter(Boolean)
     .join('. ')
@@ -62,6 +63,9 @@ export function explain(error: unknown): { title: string; advice: string; reques
       return { title: said, advice: wait, requestId }
     case error.status >= 500:
       return { title: said, advice: [about, wait].filter(Boolean).join(' '), requestId }
+    // The message of an invalid field is often its name and the reason.
+    case reason !== undefined && error.message === `${field ?? ''}: ${reason}`:
+      return { title: said, advice: values, requestId }
     default:
       return { title: said, advice: about, requestId }
   }

@@ -1,7 +1,9 @@
 // The explanation of a hit for drawing: the parts of its score, and the path to it as a small graph.
 
+import { num, visible } from '@/ui/format'
+
 import type { Direction } from '../graph/model/types'
-import type { Hit, Lane, Reason } from './types'
+import type { Hit, Lane, Reason, SearchMeta } from './types'
 
 /** A segment of the score bar. */
 export interface Part {
@@ -164,10 +166,28 @@ const DEGRADED_TEXTS: Record<string, string> = {
   text: 'the text index: no results by words',
   vector: 'the vector index or the embedder: no results by meaning',
   graph: 'a part of the graph, because of a timeout or too many edges: some linked nodes may be missing',
+  rerank: 'the reranking model: results have the order of the search',
   liveData: 'the point store: latest values are missing',
+  generation: 'the chat model: sentences are quoted instead of a written answer',
 }
+
+/** Lanes whose absence neither Indexes nor Overview explains. */
+const NOT_SHOWN = ['graph', 'rerank', 'generation']
+
+/** Reports whether the pages Indexes and Overview show the cause of a degraded lane. */
+export const isShownElsewhere = (degraded: readonly string[]) =>
+  degraded.some((lane) => !NOT_SHOWN.includes(lane))
 
 /** Describes the degraded lanes of a response and their effects. Unknown lanes are named as the server does. */
 export function degradedText(degraded: readonly string[]): string {
   return degraded.map((lane) => DEGRADED_TEXTS[lane] ?? lane).join('; and without ')
 }
+
+/** Describes how long a search took in milliseconds, and what was reranked. */
+export function timingText({ total, rerank }: SearchMeta, ms: number): string {
+  const all = `${total >= MAX_RANKED ? '(that were ranked) ' : ''}in ${num(Math.max(1, Math.round(ms)))} ms`
+  return rerank ? `${all}, ${num(rerank.candidates)} reranked by ${visible(rerank.model, 60)}` : all
+}
+
+/** The maximum number of ranked results. */
+const MAX_RANKED = 1000

@@ -1,36 +1,30 @@
-// The search playground: both searches with all their options, and an explanation of each hit.
+// The search playground: both searches and answers with all their options, an explanation of each hit, and saved
+// queries.
 
 import './search.css'
+import './answer.css'
+import './form.css'
 
 import { useQuery } from '@tanstack/react-query'
-import { Network, SearchX } from 'lucide-react'
+import { Bookmark, Save } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { useSearchParams } from 'react-router'
 
-import { api, type List, type Options } from '@/api'
+import { ApiError } from '@/api'
 import { useWorkspace } from '@/app/workspace'
-import {
-  ButtonLink,
-  CodeBlock,
-  Empty,
-  ErrorNotice,
-  Notice,
-  num,
-  Page,
-  Pager,
-  Panel,
-  plural,
-  Skeleton,
-} from '@/ui'
+import { Button, CodeBlock, Empty, ErrorNotice, Page, Panel, Skeleton } from '@/ui'
 
-import type { GraphNode } from '../graph/model/types'
+import { formOf, paramsOf } from './address'
+import { bodyOf, formOfSaved, pathOf } from './body'
 import { curlOf } from './curl'
-import { idsToName, degradedText } from './explain'
-import { bodyOf, checkForm, formOf, paramsOf, pathOf, type Form, type Mode } from './form'
+import { checkForm, type Form, type Mode } from './form'
+import { AnswerView } from './parts/AnswerView'
 import { BESIDE, FormPanel } from './parts/FormPanel'
-import { Result } from './parts/Result'
-import { wordsOf } from './highlight'
-import type { Hit, SearchAnswer, SearchMeta } from './types'
+import { Results } from './parts/Results'
+import { SaveDialog } from './parts/SaveDialog'
+import { SavedQueries } from './parts/SavedQueries'
+import { ask, type Responded } from './request'
+import type { SavedQuery } from './types'
 
 export default function SearchPage() {
   const { id: workspace } = useWorkspace()
@@ -43,15 +37,14 @@ export default function SearchPage() {
   // A changed URL, by a link or the back button, replaces the form.
   const form = draft.of === address ? draft.form : asked
   const edit = (next: Form) => setDraft({ of: address, form: next })
-  const errors = checkForm(asked)
-  const ready = Object.keys(errors).length === 0
+  const ready = Object.keys(checkForm(asked)).length === 0
   const body = bodyOf(asked, offset)
 
   const search = useQuery({
     queryKey: ['search', workspace, asked.mode, body],
     queryFn: ({ signal }) => ask(asked.mode, { workspace, body, signal }),
     enabled: ready,
-    placeholderData: (before) => before,
+    placeholderData: (before) => (before?.mode === asked.mode ? before : undefined),
     staleTime: Infinity,
     gcTime: 60_000,
   })
@@ -59,36 +52,36 @@ export default function SearchPage() {
     const after = paramsOf(next, params)
     if (from > 0) after.set('offset', String(from))
     else after.delete('offset')
+    setDraft({ of: after.toString(), form: next })
     if (after.toString() === address) void search.refetch()
     else setParams(after)
     if (!window.matchMedia(BESIDE).matches) answer.current?.scrollIntoView()
   }
 
   return (
-    <Page title="Search" lead="Try both searches and see the explanation of each result.">
+    <Page
+      title="Search"
+      lead="Try searches and answers, and see the explanation of each result."
+      actions={<SavedActions workspace={workspace} form={form} onRun={send} />}
+    >
       <div className="search-page">
         <FormPanel form={form} onChange={edit} onSend={() => send(form)} busy={search.isFetching} />
         <div className="search-answer" ref={answer}>
           {search.error && ready ? (
-            <ErrorNotice error={search.error} onRetry={() => void search.refetch()}>
-              {asked.mode === 'search' && (
-                <p>Hybrid search uses words and the graph while the vector index is unavailable.</p>
-              )}
-            </ErrorNotice>
+            <Failure error={search.error} mode={asked.mode} onRetry={() => void search.refetch()} />
           ) : !ready ? (
             <Hint />
           ) : !search.data ? (
-            <Panel title="Results">
+            <Panel title={asked.mode === 'answer' ? 'Answer' : 'Results'}>
               <Skeleton lines={8} />
             </Panel>
           ) : (
-            <Results
+            <Response
               form={asked}
-              answer={search.data.answer}
-              ms={search.data.ms}
+              response={search.data}
               stale={search.isPlaceholderData}
               workspace={workspace}
-              onOffset={(from) => send(asked, from)}
+              onSend={send}
             />
           )}
           {ready && (
@@ -105,11 +98,50 @@ export default function SearchPage() {
   )
 }
 
-/** Sends a search and measures its duration. */
-async function ask(mode: Mode, options: Options): Promise<{ answer: SearchAnswer; ms: number }> {
-  const began = performance.now()
-  const answer = (await api.search<Hit>(pathOf(mode), options)) as SearchAnswer
-  return { answer, ms: performance.now() - began }
+interface ResponseProps {
+  form: Form
+  response: Responded
+  /** The response belongs to the previous request. */
+  stale: boolean
+  workspace: string
+  onSend: (form: Form, offset?: number) => void
+}
+
+function Response({ form, response, onSend, ...common }: ResponseProps) {
+  const { meta, ms } = response
+  return response.mode === 'answer' ? (
+    <AnswerView
+      {...common}
+      answer={response.data}
+      descriptions={response.descriptions}
+      meta={meta}
+      ms={ms}
+      onSearch={() => onSend({ ...form, mode: 'hybrid' })}
+    />
+  ) : (
+    <Results
+      {...common}
+      form={form}
+      answer={{ data: response.data, meta }}
+      ms={ms}
+      onOffset={(from) => onSend(form, from)}
+      onSend={onSend}
+    />
+  )
+}
+
+function Failure({ error, mode, onRetry }: { error: Error; mode: Mode; onRetry: () => void }) {
+  // The same request would be refused again.
+  const refused = error instanceof ApiError && error.status === 422
+  return (
+    <ErrorNotice error={error} {...(!refused && { onRetry })}>
+      {mode === 'search' && !refused && (
+        <p>Hybrid search uses words and the graph while the vector index is unavailable.</p>
+      )}
+      {refused && error.details.field === 'mode' && <p>Select “Quoted sentences”, which need no model.</p>}
+      {refused && error.details.field === 'rerank' && <p>Deselect reranking under “More options”.</p>}
+    </ErrorNotice>
+  )
 }
 
 function Hint() {
@@ -117,112 +149,60 @@ function Hint() {
     <Panel>
       <Empty title="Search nodes">
         <p>
-          Use words or a whole question. Hybrid search also follows edges, so it answers “what runs on the
-          machine with the full disk?”.
+          Use words or a whole question. Hybrid search also follows edges, so it finds “what runs on the
+          machine with the full disk?”. An answer quotes the sentences of the texts that answer a question.
         </p>
       </Empty>
     </Panel>
   )
 }
 
-interface ResultsProps {
-  form: Form
-  answer: SearchAnswer
-  ms: number
-  /** The response belongs to the previous request. */
-  stale: boolean
+interface SavedActionsProps {
   workspace: string
-  onOffset: (offset: number) => void
+  form: Form
+  onRun: (form: Form, offset?: number) => void
 }
 
-function Results({ form, answer, ms, stale, workspace, onOffset }: ResultsProps) {
-  const { data: hits, meta } = answer
-  const names = useNames(workspace, hits)
-  const words = wordsOf(form.query)
-  const ids = hits.map((hit) => hit.node.id)
-  const nodes = new URLSearchParams([['workspace', workspace], ...ids.map((id) => ['node', id])])
+/** The buttons and the dialogs of saved queries. */
+function SavedActions({ workspace, form, onRun }: SavedActionsProps) {
+  const [listed, setListed] = useState(false)
+  const [saving, setSaving] = useState<{ replaced: SavedQuery | null } | null>(null)
+  // The query that was run or saved last. Saving the form again replaces it, unless the name is changed.
+  const [current, setCurrent] = useState<SavedQuery | null>(null)
+  const run = (saved: SavedQuery) => {
+    const { offset } = saved.request
+    setListed(false)
+    setCurrent(saved)
+    onRun(formOfSaved(saved), typeof offset === 'number' ? offset : 0)
+  }
   return (
-    <section
-      aria-label="Results"
-      aria-busy={stale}
-      className={stale ? 'search-results search-stale' : 'search-results'}
-    >
-      <Degraded meta={meta} />
-      <header className="search-head">
-        <p role="status">
-          <b>{plural(meta.total, 'result')}</b>{' '}
-          <span className="muted">
-            {meta.total >= 1000 && '(that were ranked) '}in {num(Math.max(1, Math.round(ms)))} ms
-          </span>
-        </p>
-        {hits.length > 0 && (
-          <ButtonLink size="s" icon={<Network size={14} />} to={`/graph?${nodes.toString()}`}>
-            Show {hits.length === 1 ? 'it' : `all ${num(hits.length)}`} in the graph
-          </ButtonLink>
-        )}
-      </header>
-      {hits.length === 0 ? (
-        <Panel>
-          <NoResults form={form} beyond={meta.offset > 0} />
-        </Panel>
-      ) : (
-        <ol className="search-list" start={meta.offset + 1}>
-          {hits.map((hit, i) => (
-            <Result
-              key={hit.node.id}
-              hit={hit}
-              rank={meta.offset + i + 1}
-              words={words}
-              names={names}
-              workspace={workspace}
-            />
-          ))}
-        </ol>
+    <>
+      <Button icon={<Bookmark size={16} />} onClick={() => setListed(true)}>
+        Saved queries
+      </Button>
+      <Button icon={<Save size={16} />} onClick={() => setSaving({ replaced: current })}>
+        Save…
+      </Button>
+      {listed && (
+        <SavedQueries
+          workspace={workspace}
+          onClose={() => setListed(false)}
+          onRun={run}
+          onSave={(replaced) => setSaving({ replaced })}
+        />
       )}
-      {(meta.hasMore || meta.offset > 0) && <Pager meta={meta} onOffset={onOffset} what="results" />}
-    </section>
-  )
-}
-
-function NoResults({ form, beyond }: { form: Form; beyond: boolean }) {
-  const filters = form.entityTypes.length > 0 || form.properties.trim() !== '' || form.minScore > 0
-  return (
-    <Empty icon={<SearchX size={20} />} title={beyond ? 'No results on this page' : 'No results'}>
-      {beyond ? (
-        <p>At most 1,000 results are ranked. Go back, or refine the query.</p>
-      ) : filters ? (
-        <p>Filters apply before ranking: remove some. A property must equal the value, including its type.</p>
-      ) : (
-        <p>Check that the workspace has nodes. A new node is found about a second later.</p>
+      {saving && (
+        <SaveDialog
+          workspace={workspace}
+          form={form}
+          replaced={saving.replaced}
+          onClose={() => setSaving(null)}
+          onSaved={(saved) => {
+            setCurrent(saved)
+            setSaving(null)
+          }}
+        />
       )}
-    </Empty>
-  )
-}
-
-function Degraded({ meta }: { meta: SearchMeta }) {
-  if (!meta.degraded) return null
-  return (
-    <Notice tone="warn" title="Degraded: partial results">
-      <p>Unavailable: {degradedText(meta.degraded)}.</p>
-      {meta.degraded.some((lane) => lane !== 'graph') && (
-        <p>
-          Results are complete again when it is back. <b>Indexes</b> and <b>Overview</b> show the cause.
-        </p>
-      )}
-    </Notice>
-  )
-}
-
-/** Returns the nodes along the paths by id. */
-function useNames(workspace: string, hits: readonly Hit[]): ReadonlyMap<string, GraphNode> {
-  const ids = idsToName(hits).slice(0, 100)
-  const others = useQuery({
-    queryKey: ['search', workspace, 'names', ids],
-    queryFn: ({ signal }): Promise<List<GraphNode>> =>
-      api.list('/queries/nodes', { workspace, query: { ids, limit: 100 }, signal }),
-    enabled: ids.length > 0,
-  })
-  return new Map(
-    [...hits.map((hit) => hit.node), ...(others.data?.data ?? [])].map((node) => [node.id, node]),
+    </>
   )
 }

@@ -1,104 +1,18 @@
 import { describe, expect, it } from 'vitest'
 
 import { edge, node } from '../graph/model/fixtures'
-import { curlOf } from './curl'
-import { idsToName, lanesOf, degradedText, partsOf, percent, hitPathOf } from './explain'
-import { bodyOf, checkForm, DEFAULTS, formOf, paramsOf, readFilters, type Form } from './form'
+import {
+  idsToName,
+  isShownElsewhere,
+  lanesOf,
+  degradedText,
+  partsOf,
+  percent,
+  hitPathOf,
+  timingText,
+} from './explain'
 import { highlight, wordsOf } from './highlight'
 import type { Hit } from './types'
-
-const form = (more: Partial<Form>): Form => ({ ...DEFAULTS, query: 'pump', ...more })
-const A = '0194a5b0-0000-7000-8000-00000000000a'
-
-describe('the form', () => {
-  it('is unchanged after a round trip through the URL', () => {
-    const full = form({
-      mode: 'search',
-      limit: 20,
-      entityTypes: ['object', 'actor'],
-      minScore: 0.25,
-      properties: 'site = north\nline = 7',
-      includeContent: true,
-      hops: 0,
-      direction: 'in',
-      relationTypes: ['part of', 'a,b'],
-      nodeIds: [A],
-      weights: { text: 0, vector: 0.5, graph: 1 },
-      explain: false,
-      includeEdges: true,
-      includeLiveData: true,
-    })
-    expect(formOf(new URLSearchParams(paramsOf(full).toString()))).toEqual(full)
-  })
-
-  it('omits default values and keeps other parameters of the URL', () => {
-    expect(paramsOf(form({ query: '' }), new URLSearchParams('workspace=w&q=old')).toString()).toBe(
-      'workspace=w',
-    )
-  })
-
-  it('replaces invalid values in the URL', () => {
-    const made = formOf(new URLSearchParams('hops=99&limit=x&text=-1&mode=y&type=z&direction=up'))
-    expect(made).toMatchObject({
-      hops: 3,
-      limit: 10,
-      weights: { text: 0 },
-      mode: 'hybrid',
-      entityTypes: [],
-      direction: 'both',
-    })
-  })
-
-  it('reports invalid fields', () => {
-    expect(checkForm(form({ query: ' \n' })).query).toBeDefined()
-    expect(checkForm(form({ weights: { text: 0, vector: 0, graph: 0 } })).weights).toBeDefined()
-    expect(checkForm(form({ mode: 'search', weights: { text: 0, vector: 0, graph: 0 } }))).toEqual({})
-    expect(checkForm(form({ nodeIds: [A, 'x'] })).nodeIds).toContain('“x”')
-  })
-})
-
-describe('filters by properties', () => {
-  it('keep the types of values', () => {
-    const read = readFilters(
-      'site = north\nline=7\ncode = "7"\non = true\nfloor = [1, 2]\nline = 8\nexpr = a=b',
-    )
-    expect('filters' in read && Object.fromEntries(read.filters)).toEqual({
-      site: ['north'],
-      line: [7, 8],
-      code: ['7'],
-      on: [true],
-      floor: [1, 2],
-      expr: ['a=b'],
-    })
-  })
-
-  it.each(['north', '= x', 'site =', 'a = []'])('report an error for %s', (text) => {
-    expect(readFilters(text)).toHaveProperty('wrong')
-  })
-})
-
-describe('the request body', () => {
-  it('contains only values that differ from the defaults', () => {
-    expect(bodyOf(form({ mode: 'search' }))).toEqual({ query: 'pump' })
-    expect(bodyOf(form({ hops: 3, weights: { text: 1, vector: 0.5, graph: 1 } }), 20)).toEqual({
-      query: 'pump',
-      offset: 20,
-      hops: 3,
-      weights: { vector: 0.5 },
-      explain: true,
-    })
-    expect(bodyOf(form({ properties: 'site = north', explain: false }))).toEqual({
-      query: 'pump',
-      properties: { site: 'north' },
-    })
-  })
-
-  it('is quoted for the shell in the curl command', () => {
-    const text = curlOf('http://h', '/rag/search', A, { query: "it's $HOME `x`" })
-    expect(text).toContain(`--data-raw '{"query":"it'\\''s $HOME \`x\`"}'`)
-    expect(text).toContain('http://h/api/rag/search')
-  })
-})
 
 describe('highlighted words', () => {
   const marked = (text: string, query: string) =>
@@ -213,7 +127,7 @@ describe('the explanation', () => {
 
 describe('a degraded response', () => {
   it('describes each missing lane and its effect', () => {
-    for (const lane of ['text', 'vector', 'graph', 'liveData']) {
+    for (const lane of ['text', 'vector', 'graph', 'rerank', 'liveData', 'generation']) {
       expect(degradedText([lane])).toMatch(/^(the|a) .+: .+/)
       expect(degradedText([lane])).not.toBe(lane)
     }
@@ -224,7 +138,20 @@ describe('a degraded response', () => {
     )
   })
 
+  it('refers to other pages only if they show the cause', () => {
+    expect(isShownElsewhere(['graph', 'rerank', 'generation'])).toBe(false)
+    expect(isShownElsewhere(['graph', 'vector'])).toBe(true)
+  })
+
   it('shows the name of an unknown lane', () => {
     expect(degradedText(['weather'])).toBe('weather')
   })
+})
+
+it('the duration of a search has what was reranked', () => {
+  const meta = { total: 12, limit: 10, offset: 0, hasMore: true, nextCursor: null }
+  expect(timingText(meta, 0.2)).toBe('in 1 ms')
+  expect(timingText({ ...meta, total: 1000 }, 1234.5)).toBe('(that were ranked) in 1,235 ms')
+  const rerank = { model: 'rerank-v3\u202e', candidates: 20, milliseconds: 8 }
+  expect(timingText({ ...meta, rerank }, 40)).toBe('in 40 ms, 20 reranked by rerank-v3[U+202E]')
 })

@@ -1,4 +1,4 @@
-// Names for the requests and responses of the two searches.
+// Names for the requests and responses of the searches, of answers, and of saved queries.
 
 import type { ApiSchemas } from '@/api'
 
@@ -22,6 +22,32 @@ export interface SearchAnswer {
   meta: SearchMeta
 }
 
+export type Answer = ApiSchemas['Answer']
+export type Citation = ApiSchemas['AnswerCitation']
+export type Sentence = ApiSchemas['AnswerSentence']
+export type Generated = ApiSchemas['GeneratedAnswer']
+export type HitDocument = ApiSchemas['HitDocument']
+
+export const FACETS = [
+  'entityType',
+  'tags',
+  'timestamp',
+] as const satisfies readonly (keyof ApiSchemas['SearchFacets'])[]
+export type FacetName = (typeof FACETS)[number]
+export type Facet = ApiSchemas['SearchFacet']
+export type Facets = ApiSchemas['SearchFacets']
+
+export const INTERVALS = ['day', 'month', 'year'] as const satisfies readonly Facet['interval'][]
+export type Interval = (typeof INTERVALS)[number]
+
 export type Scalar = ApiSchemas['PropertyValue']
+/** A limit of a range of a property. */
+export type Bound = string | number
 export type SearchBody = ApiSchemas['SearchQuery']
 export type HybridBody = ApiSchemas['HybridQuery']
+export type AnswerBody = ApiSchemas['AnswerQuery']
+/** All fields that a body may have. A route accepts a part of them. */
+export type Body = HybridBody & AnswerBody
+
+export type SavedQuery = ApiSchemas['SavedQuery']
+export type SavedKind = ApiSchemas['SavedQueryKind']

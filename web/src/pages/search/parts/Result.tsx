@@ -4,14 +4,16 @@ import { Network } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'react-router'
 
-import { Button, ButtonLink, compact, Name, plural, Time, visible } from '@/ui'
+import { Button, ButtonLink, Name, num, plural, visible } from '@/ui'
 
 import type { GraphNode } from '../../graph/model/types'
 import { ENTITY_LABELS } from '../../graph/model/descriptions'
 import { TypeIcon } from '../../graph/parts/TypeIcon'
 import { lanesOf, partsOf, percent, hitPathOf, type LaneScore, type Part } from '../explain'
 import { highlight } from '../highlight'
-import type { Hit, LiveValue } from '../types'
+import type { Hit } from '../types'
+import { DocumentLine } from './DocumentLine'
+import { LiveValues } from './LiveValues'
 import { PathGraph } from './PathGraph'
 
 export interface ResultProps {
@@ -50,13 +52,14 @@ export function Result({ hit, rank, words, names, workspace }: ResultProps) {
           Graph
         </ButtonLink>
       </header>
+      {hit.document && <DocumentLine nodeId={node.id} document={hit.document} />}
       {hit.snippet !== '' && (
         <p className="search-snippet" dir="auto">
           <Marked text={hit.snippet} words={words} />
         </p>
       )}
       <div className="search-why">
-        <Scores score={hit.score} lanes={lanesOf(hit)} />
+        <Scores score={hit.score} lanes={lanesOf(hit)} reranked={hit.rerankScore} />
         {parts.length > 0 && <ScoreParts parts={parts} />}
       </div>
       {path && <PathGraph path={path} names={names} workspace={workspace} hit={node.name} />}
@@ -66,7 +69,7 @@ export function Result({ hit, rank, words, names, workspace }: ResultProps) {
       {hit.edges && hit.edges.length > 0 && (
         <p className="search-note">{plural(hit.edges.length, 'edge')} with other results of this page</p>
       )}
-      {hit.liveData && hit.liveData.length > 0 && <Values values={hit.liveData} />}
+      {hit.liveData && hit.liveData.length > 0 && <LiveValues values={hit.liveData} />}
     </li>
   )
 }
@@ -78,13 +81,31 @@ function Marked({ text, words }: { text: string; words: readonly string[] }) {
 }
 
 /** The score and the scores of the lanes as bars of the same scale. */
-function Scores({ score, lanes }: { score: number; lanes: readonly LaneScore[] }) {
+function Scores({
+  score,
+  lanes,
+  reranked,
+}: {
+  score: number
+  lanes: readonly LaneScore[]
+  reranked: number | undefined
+}) {
   return (
     <dl className="search-scores">
       <Bar label="Score" value={score} kind="score" />
       {lanes.map(({ lane, label, score: value }) => (
         <Bar key={lane} label={label} value={value} kind={lane} />
       ))}
+      {/* Its range depends on the model, so that it has no bar. */}
+      {reranked !== undefined && (
+        <div className="search-bar">
+          <dt>Reranker</dt>
+          <dd>
+            <span />
+            <span className="search-value">{num(reranked)}</span>
+          </dd>
+        </div>
+      )}
     </dl>
   )
 }
@@ -149,27 +170,5 @@ function Chunk({ text, index, words }: { text: string; index: number; words: rea
         </Button>
       )}
     </blockquote>
-  )
-}
-
-const MAX_VALUES = 8
-
-function Values({ values }: { values: readonly LiveValue[] }) {
-  return (
-    <div className="search-live">
-      <p className="field-label">Live</p>
-      <ul>
-        {values.slice(0, MAX_VALUES).map((item, i) => (
-          <li key={i}>
-            <span className="muted">
-              {visible([item.sourceName, item.metric, ...Object.values(item.tags)].join(' · '), 120)}
-            </span>{' '}
-            <b>{typeof item.value === 'number' ? compact(item.value) : visible(item.value, 60)}</b>
-            {item.unit && ` ${visible(item.unit, 16)}`} <Time at={item.timestamp} />
-          </li>
-        ))}
-        {values.length > MAX_VALUES && <li className="muted">and {values.length - MAX_VALUES} more</li>}
-      </ul>
-    </div>
   )
 }
