@@ -48,6 +48,16 @@ func Resource(w http.ResponseWriter, r *http.Request, data any) {
 	Data(w, r, http.StatusOK, data)
 }
 
+// ResourceWithState is like Resource for data with a part that changes by itself, such as the result of the last use.
+// settings is the other part, which clients change. The entity tag of a response is also that of the state, but Check
+// compares only the settings.
+func ResourceWithState(w http.ResponseWriter, r *http.Request, data, settings any) {
+	if tag, err := tagWithState(data, settings); err == nil && NotModified(w, r, tag) {
+		return
+	}
+	Data(w, r, http.StatusOK, data)
+}
+
 // Condition is the condition of the header If-Match or If-None-Match of a change: the change happens only if the client
 // knows the current state of the resource, or if there is no such resource. A nil Condition is met by each state.
 type Condition struct {
@@ -89,7 +99,7 @@ func isQuoted(text string) bool {
 }
 
 // Check returns a Conflict error unless the current state of the resource meets the condition. data is that of a GET,
-// nil if there is no such resource. The tags are compared as weak ones, because all are: see ETag.
+// or the settings of ResourceWithState, and nil if there is no such resource. The tags are compared as weak ones, because all are: see ETag.
 func (c *Condition) Check(data any) error {
 	if c == nil || c.absent && data == nil {
 		return nil
@@ -102,7 +112,8 @@ func (c *Condition) Check(data any) error {
 		if err != nil {
 			return err
 		}
-		if slices.Contains(c.tags, "*") || slices.Contains(c.tags, strings.TrimPrefix(tag, "W/")) {
+		tag = strings.TrimPrefix(tag, "W/")
+		if slices.ContainsFunc(c.tags, func(known string) bool { return known == "*" || withoutState(known) == tag }) {
 			return nil
 		}
 	}
@@ -116,6 +127,38 @@ func TagOf(data any) (string, error) {
 		return "", fmt.Errorf("computing an entity tag: %w", err)
 	}
 	return ETag(content), nil
+}
+
+// stateSeparator separates the parts of an entity tag with a state. Other tags do not contain it.
+const stateSeparator = "."
+
+// tagWithState returns the entity tag that ResourceWithState sends.
+func tagWithState(data, settings any) (string, error) {
+	all, err := TagOf(data)
+	if err != nil {
+		return "", err
+	}
+	tag, err := TagOf(settings)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(tag, `"`) + stateSeparator + strings.TrimPrefix(all, `W/"`), nil
+}
+
+// withoutState returns the entity tag, without W/, of the settings of ResourceWithState.
+func withoutState(tag string) string {
+	if settings, _, ok := strings.Cut(tag, stateSeparator); ok {
+		return settings + `"`
+	}
+	return tag
+}
+
+// ChangedWithState is like Changed for data of ResourceWithState.
+func ChangedWithState(w http.ResponseWriter, r *http.Request, status int, data, settings any) {
+	if tag, err := tagWithState(data, settings); err == nil {
+		w.Header().Set("ETag", tag)
+	}
+	Data(w, r, status, data)
 }
 
 // Changed responds to a change with data, and with the entity tag that a GET of the resource now has. resource is the

@@ -75,3 +75,26 @@ func TestIfNoneMatchIsMetWhereNothingExists(t *testing.T) {
 		require.Equal(t, fault.Malformed, fault.KindOf(err), "%q", header)
 	}
 }
+
+func TestConditionsOfChangesIgnoreTheState(t *testing.T) {
+	type resource map[string]int
+	respond := func(state int, settings resource, ifNoneMatch string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodGet, "/api/alertmanagers", nil)
+		r.Header.Set("If-None-Match", ifNoneMatch)
+		w := httptest.NewRecorder()
+		reply.ResourceWithState(w, r, []any{settings, state}, settings)
+		return w
+	}
+	first := respond(1, resource{"a": 1}, "")
+	require.Equal(t, http.StatusOK, first.Code)
+	tag := first.Header().Get("ETag")
+	require.Equal(t, http.StatusNotModified, respond(1, resource{"a": 1}, tag).Code)
+	require.Equal(t, http.StatusOK, respond(2, resource{"a": 1}, tag).Code, "the state changed")
+	require.Equal(t, http.StatusOK, respond(1, resource{"a": 2}, tag).Code, "the settings changed")
+	for _, header := range []string{tag, respond(2, resource{"a": 1}, "").Header().Get("ETag"), tag[2:]} {
+		condition, err := ifMatch(t, header)
+		require.NoError(t, err)
+		require.NoError(t, condition.Check(resource{"a": 1}))
+		require.Equal(t, fault.Conflict, fault.KindOf(condition.Check(resource{"a": 2})))
+	}
+}

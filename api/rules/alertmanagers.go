@@ -23,6 +23,9 @@ type alertmanager struct {
 	Authorization *authorization `json:"authorization"`
 	Headers       []header       `json:"headers"`
 	UpdatedAt     time.Time      `json:"updatedAt"`
+	LastSentAt    *time.Time     `json:"lastSentAt"`
+	LastFailedAt  *time.Time     `json:"lastFailedAt"`
+	LastError     *string        `json:"lastError"`
 }
 
 type authorization struct {
@@ -32,6 +35,16 @@ type authorization struct {
 
 type header struct {
 	Name string `json:"name"`
+}
+
+// settingsOf returns the part of listOf that clients set.
+func settingsOf(all []alerting.Alertmanager) alertmanagers {
+	list := listOf(all)
+	for i := range list.Alertmanagers {
+		a := &list.Alertmanagers[i]
+		a.LastSentAt, a.LastFailedAt, a.LastError = nil, nil, nil
+	}
+	return list
 }
 
 // listOf returns the JSON form of Alertmanagers, of which there may be none.
@@ -44,7 +57,13 @@ func listOf(all []alerting.Alertmanager) alertmanagers {
 }
 
 func alertmanagerOf(a *alerting.Alertmanager) alertmanager {
-	shown := alertmanager{URL: a.URL, Headers: make([]header, 0, len(a.Headers)), UpdatedAt: a.UpdatedAt}
+	shown := alertmanager{
+		URL: a.URL, Headers: make([]header, 0, len(a.Headers)), UpdatedAt: a.UpdatedAt,
+		LastSentAt: a.Result.SentAt, LastFailedAt: a.Result.FailedAt,
+	}
+	if a.Result.Failure != "" {
+		shown.LastError = &a.Result.Failure
+	}
 	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
 		shown.Headers = append(shown.Headers, header{name})
 	}
@@ -66,7 +85,7 @@ func (a *api) alertmanagers(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reply.Resource(w, r, listOf(all))
+	reply.ResourceWithState(w, r, listOf(all), settingsOf(all))
 	return nil
 }
 
@@ -85,7 +104,7 @@ func (a *api) setAlertmanagers(w http.ResponseWriter, r *http.Request) error {
 	workspace := request.PrincipalOf(r.Context()).Workspace
 	stored, err := a.Store.SetAlertmanagers(r.Context(), workspace,
 		func(current []alerting.Alertmanager) ([]alerting.Alertmanager, error) {
-			if err := condition.Check(listOf(current)); err != nil {
+			if err := condition.Check(settingsOf(current)); err != nil {
 				return nil, err
 			}
 			return body.replace(current)
@@ -93,6 +112,6 @@ func (a *api) setAlertmanagers(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reply.Changed(w, r, http.StatusOK, listOf(stored), listOf(stored))
+	reply.ChangedWithState(w, r, http.StatusOK, listOf(stored), settingsOf(stored))
 	return nil
 }

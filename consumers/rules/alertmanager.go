@@ -110,16 +110,28 @@ func (s *sender) send(ctx context.Context, alerts []sentAlert) error {
 	errs := make([]error, len(managers))
 	var sending sync.WaitGroup
 	for i := range managers {
-		sending.Go(func() {
-			outcome := "sent"
-			if errs[i] = s.post(ctx, &managers[i], body); errs[i] != nil {
-				outcome = "failed"
-			}
-			s.metrics.sent.WithLabelValues(outcome).Inc()
-		})
+		sending.Go(func() { errs[i] = s.sendTo(ctx, &managers[i], body) })
 	}
 	sending.Wait()
 	return errors.Join(errs...)
+}
+
+// sendTo sends alerts to an Alertmanager and records the result. The error is that of the request.
+func (s *sender) sendTo(ctx context.Context, to *alerting.Alertmanager, body []byte) error {
+	err := s.post(ctx, to, body)
+	if err != nil && ctx.Err() != nil {
+		return err // the process ends: the Alertmanager has not failed
+	}
+	outcome, failure := "sent", ""
+	if err != nil {
+		outcome, failure = "failed", err.Error()
+	}
+	s.metrics.sent.WithLabelValues(outcome).Inc()
+	// The next request records its result: there is one each minute while alerts fire.
+	if recordErr := s.Store.RecordResult(ctx, s.workspace, to, failure); recordErr != nil && err == nil {
+		return recordErr
+	}
+	return err
 }
 
 func (s *sender) post(ctx context.Context, to *alerting.Alertmanager, body []byte) error {

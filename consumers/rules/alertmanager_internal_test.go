@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -26,17 +26,30 @@ import (
 type managers struct {
 	Store
 	list []alerting.Alertmanager
+
+	mu      sync.Mutex
+	results map[string]string // failures by URL
 }
 
-func (m managers) Alertmanagers(context.Context, uuid.UUID) ([]alerting.Alertmanager, error) {
+func (m *managers) Alertmanagers(context.Context, uuid.UUID) ([]alerting.Alertmanager, error) {
 	return m.list, nil
+}
+
+func (m *managers) RecordResult(_ context.Context, _ uuid.UUID, to *alerting.Alertmanager, failure string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.results[to.URL] = failure
+	return nil
 }
 
 func newTestSender(list ...alerting.Alertmanager) *sender {
 	guard := outbound.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
-	r := New(Deps{Store: managers{list: list}, Client: guard.Client})
+	r := New(Deps{Store: &managers{list: list, results: map[string]string{}}, Client: guard.Client})
 	return newSender(r, uuid.New(), slog.New(slog.DiscardHandler))
 }
+
+// results returns the recorded failures by URL.
+func (s *sender) results() map[string]string { return s.Store.(*managers).results }
 
 // protected is an Alertmanager behind a login.
 func protected(t *testing.T, allowed func(*http.Request) bool) (url string, accepted *atomic.Int64) {
@@ -81,10 +94,18 @@ func TestAlertsAreSentWithTheCredentialsOfEachAlertmanager(t *testing.T) {
 		require.EqualValues(t, 1, accepted.Load())
 	}
 	require.InDelta(t, 3, testutil.ToFloat64(s.metrics.sent.WithLabelValues("sent")), 0)
+	require.Equal(t, map[string]string{basic: "", bearer: "", open: ""}, s.results())
 
-	list[0].Secret, list[1].Secret, list[2].Headers = "wr0ng", "wr0ng", nil
-	err := newTestSender(list...).send(t.Context(), make([]sentAlert, 1))
-	require.EqualError(t, err, strings.TrimSpace(strings.Repeat("an Alertmanager answers 401\n", 3)))
+	const refused = "an Alertmanager answers 401"
+	list[0].Secret, list[1].Secret = "wr0ng", "wr0ng"
+	s = newTestSender(list...)
+	require.EqualError(t, s.send(t.Context(), make([]sentAlert, 1)), refused+"\n"+refused)
+	require.Equal(t, map[string]string{basic: refused, bearer: refused, open: ""}, s.results())
+	ended, end := context.WithCancel(t.Context())
+	end()
+	s = newTestSender(list...)
+	require.Error(t, s.send(ended, make([]sentAlert, 1)))
+	require.Empty(t, s.results(), "the process ends, so nothing is known")
 }
 
 // TestCredentialsFollowNoRedirect answers with a redirect to another server, and to another path of the same one.

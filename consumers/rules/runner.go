@@ -48,6 +48,7 @@ type Store interface {
 	) error
 	SaveRuleState(ctx context.Context, workspace uuid.UUID, state []byte) error
 	Alertmanagers(ctx context.Context, workspace uuid.UUID) ([]alerting.Alertmanager, error)
+	RecordResult(ctx context.Context, workspace uuid.UUID, to *alerting.Alertmanager, failure string) error
 }
 
 // Written is the result of writing points.

@@ -233,6 +233,16 @@ type Alertmanager struct {
 
 	// When anything of the Alertmanager was changed last, also a secret.
 	UpdatedAt time.Time `json:"updatedAt"`
+
+	// When it last accepted alerts; null if it never has.
+	LastSentAt time.Time `json:"lastSentAt"`
+
+	// When a request to it last failed since the last change; null if none has.
+	LastFailedAt time.Time `json:"lastFailedAt"`
+
+	// Why the last request failed, such as `an Alertmanager answers 401`; null if it succeeded, or if there was none
+	// since the last change.
+	LastError string `json:"lastError"`
 }
 
 // AlertmanagerAuthorization is the credentials without their secret, which is stored; null if there are none.

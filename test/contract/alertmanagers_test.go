@@ -54,8 +54,11 @@ type alertmanagersData struct {
 			Type     string
 			Username *string
 		}
-		Headers   []struct{ Name string }
-		UpdatedAt time.Time
+		Headers      []struct{ Name string }
+		UpdatedAt    time.Time
+		LastSentAt   *time.Time
+		LastFailedAt *time.Time
+		LastError    *string
 	}
 }
 
@@ -252,4 +255,43 @@ func TestAlertmanagersThatAreRefused(t *testing.T) {
 	l.Get(t, alertmanagersPath, &found)
 	require.Empty(t, found.URLs, "nothing changed")
 	requireStatus(t, http.StatusOK, l.setAlertmanagers(t, headers(`{"name":"X-Scope-OrgID","value":"a|b c"}`)))
+}
+
+// TestResultsOfAlertmanagersAreReturned records results as the rules role does.
+func TestResultsOfAlertmanagersAreReturned(t *testing.T) {
+	t.Parallel()
+	l := startLive(t)
+	const url = "https://a.example.com"
+	read := func(tag string) *contract.Answer {
+		return l.Do(t, contract.Request{Path: alertmanagersPath, Header: map[string]string{"If-None-Match": tag}})
+	}
+	record := func(failure string) {
+		a := l.secretsOf(t, url)
+		require.NoError(t, l.DB.RecordResult(t.Context(), l.Workspace, &a, failure))
+	}
+	before := l.setAlertmanagers(t, `{"urls":["`+url+`"]}`)
+	initial := decode[alertmanagersData](t, before, http.StatusOK).Alertmanagers[0]
+	require.Nil(t, initial.LastSentAt)
+	require.Nil(t, initial.LastFailedAt)
+	require.Nil(t, initial.LastError)
+	record("an Alertmanager answers 401")
+	failed := read(before.Header.Get("ETag"))
+	refused := decode[alertmanagersData](t, failed, http.StatusOK).Alertmanagers[0]
+	require.Equal(t, "an Alertmanager answers 401", *refused.LastError)
+	require.NotNil(t, refused.LastFailedAt)
+	require.Equal(t, http.StatusNotModified, read(failed.Header.Get("ETag")).Status)
+	record("")
+	sent := decode[alertmanagersData](t, read(failed.Header.Get("ETag")), http.StatusOK).Alertmanagers[0]
+	require.Nil(t, sent.LastError)
+	require.NotNil(t, sent.LastSentAt)
+
+	// The results are no change of the settings.
+	change := func(tag, body string) *contract.Answer {
+		return l.Do(t, contract.Request{
+			Method: http.MethodPut, Path: alertmanagersPath, Body: body, Header: map[string]string{"If-Match": tag},
+		})
+	}
+	tag := before.Header.Get("ETag")
+	requireStatus(t, http.StatusOK, change(tag, `{"alertmanagers":[{"url":"`+url+`","headers":[{"name":"X-A","value":"1"}]}]}`))
+	change(tag, `{"urls":["`+url+`"]}`).RequireFailure(t, 409, "CONFLICT", "", map[string]any{"field": "If-Match"})
 }

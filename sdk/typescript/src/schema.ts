@@ -1652,8 +1652,10 @@ export interface paths {
         };
         /**
          * List Alertmanagers
-         * @description Scope `admin`. Lists the Alertmanagers to which the alerts of the workspace are sent. Passwords, tokens and the
-         *     values of headers are never returned.
+         * @description Scope `admin`. Lists the Alertmanagers to which the alerts of the workspace are sent, with the results of the
+         *     requests to them. Passwords, tokens and the values of headers are never returned.
+         *
+         *     The entity tag changes with the results, too. `If-Match` of a change compares only what clients set.
          */
         get: operations["getAlertmanagers"];
         /**
@@ -2374,6 +2376,21 @@ export interface components {
              * @description When anything of the Alertmanager was changed last, also a secret.
              */
             updatedAt: string;
+            /**
+             * Format: date-time
+             * @description When it last accepted alerts; null if it never has.
+             */
+            lastSentAt: string | null;
+            /**
+             * Format: date-time
+             * @description When a request to it last failed since the last change; null if none has.
+             */
+            lastFailedAt: string | null;
+            /**
+             * @description Why the last request failed, such as `an Alertmanager answers 401`; null if it succeeded, or if there was
+             *     none since the last change.
+             */
+            lastError: string | null;
         };
         /** @description The credentials without their secret, which is stored; null if there are none. */
         AlertmanagerAuthorization: {

@@ -236,3 +236,50 @@ func TestTheTimeOfAnAlertmanagerIsThatOfItsLastChange(t *testing.T) {
 	require.Len(t, set(other), 1)
 	require.Empty(t, set())
 }
+
+// A result belongs to the Alertmanager as it was when the request was sent.
+func TestResultsOfAnAlertmanagerEndWithItsChange(t *testing.T) {
+	t.Parallel()
+	db, workspace := open(t)
+	set := func(user string) (stored []alerting.Alertmanager) {
+		stored, err := db.SetAlertmanagers(t.Context(), workspace,
+			func([]alerting.Alertmanager) ([]alerting.Alertmanager, error) {
+				return []alerting.Alertmanager{
+					{URL: "http://a.example", Auth: alerting.Basic, Username: user}, {URL: "http://b.example"},
+				}, nil
+			})
+		require.NoError(t, err)
+		return stored
+	}
+	read := func() []alerting.Alertmanager {
+		all, err := db.Alertmanagers(t.Context(), workspace)
+		require.NoError(t, err)
+		return all
+	}
+	record := func(to alerting.Alertmanager, failure string) {
+		require.NoError(t, db.RecordResult(t.Context(), workspace, &to, failure))
+	}
+	before := set("u")
+	require.Zero(t, before[0].Result)
+	record(before[0], "refused")
+	failed := read()
+	require.Equal(t, "refused", failed[0].Result.Failure)
+	require.NotNil(t, failed[0].Result.FailedAt)
+	require.Nil(t, failed[0].Result.SentAt)
+	require.Equal(t, before[1], failed[1], "the other one")
+	require.Equal(t, failed, set("u"), "nothing changed")
+
+	record(before[0], "")
+	sent := read()[0].Result
+	require.Empty(t, sent.Failure)
+	require.Equal(t, failed[0].Result.FailedAt, sent.FailedAt)
+	require.False(t, sent.SentAt.Before(*sent.FailedAt))
+
+	record(before[0], "refused")
+	changed := set("v")
+	require.Equal(t, alerting.Result{SentAt: sent.SentAt}, changed[0].Result)
+	record(before[0], "refused") // by the user before
+	require.Equal(t, changed, read())
+	require.NoError(t, db.RecordResult(t.Context(), uuid.New(), &changed[0], "refused"))
+	require.Equal(t, changed, read(), "another workspace")
+}

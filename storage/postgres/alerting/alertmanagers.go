@@ -32,6 +32,14 @@ type Alertmanager struct {
 	Secret    config.Secret            // the password of Basic, the token of Bearer
 	Headers   map[string]config.Secret // further headers of requests, by name
 	UpdatedAt time.Time                // when any of this was changed last
+	Result    Result
+}
+
+// Result is the result of requests to an Alertmanager since it was changed last.
+type Result struct {
+	SentAt   *time.Time // when it last accepted alerts, also before the change; nil: never
+	FailedAt *time.Time // when a request last failed; nil: none has
+	Failure  string     // why the last request failed; empty: it did not
 }
 
 // Alertmanagers returns the Alertmanagers of a workspace with their secrets, in the order of their URLs.
@@ -44,8 +52,8 @@ func (db *Store) Alertmanagers(ctx context.Context, workspace uuid.UUID) ([]Aler
 }
 
 func readAlertmanagers(ctx context.Context, q postgres.Querier, workspace uuid.UUID) ([]Alertmanager, error) {
-	rows, err := q.Query(ctx, `SELECT url, auth, username, secret, headers, updated_at FROM alertmanagers
-		WHERE workspace_id = $1 ORDER BY url`, workspace)
+	rows, err := q.Query(ctx, `SELECT url, auth, username, secret, headers, updated_at, sent_at, failed_at, failure
+		FROM alertmanagers WHERE workspace_id = $1 ORDER BY url`, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("reading Alertmanagers: %w", err)
 	}
@@ -57,9 +65,30 @@ func readAlertmanagers(ctx context.Context, q postgres.Querier, workspace uuid.U
 }
 
 func scanAlertmanager(row pgx.CollectableRow) (a Alertmanager, err error) {
-	err = row.Scan(&a.URL, &a.Auth, &a.Username, &a.Secret, &a.Headers, &a.UpdatedAt)
+	err = row.Scan(
+		&a.URL, &a.Auth, &a.Username, &a.Secret, &a.Headers, &a.UpdatedAt,
+		&a.Result.SentAt, &a.Result.FailedAt, &a.Result.Failure,
+	)
 	a.UpdatedAt = a.UpdatedAt.UTC()
+	for _, at := range []*time.Time{a.Result.SentAt, a.Result.FailedAt} {
+		if at != nil {
+			*at = at.UTC()
+		}
+	}
 	return a, err
+}
+
+// RecordResult records that a request to an Alertmanager succeeded, or with failure, that it failed. It does nothing if
+// the Alertmanager was changed or removed since to was read.
+func (db *Store) RecordResult(ctx context.Context, workspace uuid.UUID, to *Alertmanager, failure string) error {
+	_, err := db.pool.Exec(ctx, `UPDATE alertmanagers SET failure = $4,
+			sent_at = CASE WHEN $4 = '' THEN now() ELSE sent_at END,
+			failed_at = CASE WHEN $4 = '' THEN failed_at ELSE now() END
+		WHERE workspace_id = $1 AND url = $2 AND updated_at = $3`, workspace, to.URL, to.UpdatedAt, failure)
+	if err != nil {
+		return postgres.Classify(fmt.Errorf("recording the result of a request to an Alertmanager: %w", err))
+	}
+	return nil
 }
 
 // SetAlertmanagers replaces the Alertmanagers of a workspace by those that change returns. It calls change with the
@@ -107,7 +136,8 @@ func replaceAlertmanagers(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, n
 		batch.Queue(`INSERT INTO alertmanagers AS a (workspace_id, url, auth, username, secret, headers, updated_at)
 			SELECT id, $2, $3, $4, $5, $6, clock_timestamp() FROM workspaces WHERE id = $1 AND deleted_at IS NULL
 			ON CONFLICT (workspace_id, url) DO UPDATE SET auth = excluded.auth, username = excluded.username,
-				secret = excluded.secret, headers = excluded.headers, updated_at = excluded.updated_at
+				secret = excluded.secret, headers = excluded.headers, updated_at = excluded.updated_at,
+				failed_at = NULL, failure = ''
 			WHERE (a.auth, a.username, a.secret, a.headers)
 				IS DISTINCT FROM (excluded.auth, excluded.username, excluded.secret, excluded.headers)`,
 			workspace, a.URL, string(a.Auth), a.Username, a.Secret.Reveal(), headers)

@@ -1,7 +1,7 @@
 // The list of Alertmanagers: edited on the page.
 
 import { addAlertmanager, PUBLIC, test } from '../rules.ts'
-import { call, expect, picture, row, type Tenant } from '../support.ts'
+import { call, expect, open, picture, row, type Tenant } from '../support.ts'
 
 const urls = async (of: Tenant): Promise<string[]> =>
   (await call<{ urls: string[] }>(of, 'GET', '/api/alertmanagers')).urls
@@ -92,4 +92,33 @@ test('sets the login of an Alertmanager and never shows its secrets', async ({ p
   expect(await call<object>(tenant, 'GET', '/api/alertmanagers')).toMatchObject({
     alertmanagers: [{ authorization: { type: 'bearer', username: null }, headers: [] }],
   })
+})
+
+test('shows whether alerts reach an Alertmanager', async ({ page, tenant }) => {
+  const stored = { authorization: null, headers: [], updatedAt: '2026-01-01T00:00:00Z' }
+  const at = new Date(Date.now() - 120_000).toISOString()
+  const alertmanagers = [
+    {
+      ...stored,
+      url: 'https://a.example.com',
+      lastSentAt: at,
+      lastFailedAt: at,
+      lastError: 'an Alertmanager answers 401',
+    },
+    { ...stored, url: 'https://b.example.com', lastSentAt: at, lastFailedAt: null, lastError: null },
+    { ...stored, url: 'https://c.example.com', lastSentAt: null, lastFailedAt: null, lastError: null },
+  ]
+  await page.route('**/admin/api/alertmanagers', (route) =>
+    route.fulfill({
+      json: { success: true, data: { urls: [], alertmanagers } },
+      headers: { ETag: 'W/"1.2"' },
+    }),
+  )
+  await open(page, 'alerts/alertmanagers', tenant.workspace)
+  await expect(row(page, 'a.example.com')).toContainText('an Alertmanager answers 401')
+  await expect(row(page, 'a.example.com')).toContainText('failed')
+  await expect(row(page, 'b.example.com')).toContainText('accepted')
+  await expect(row(page, 'b.example.com')).toContainText('2 min ago')
+  await expect(row(page, 'c.example.com')).toContainText('None yet')
+  await picture(page, 'alertmanagers-results')
 })

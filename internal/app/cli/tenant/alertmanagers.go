@@ -35,6 +35,9 @@ type alertmanager struct {
 	Authorization *authorization       `json:"authorization,omitempty"`
 	Headers       []alertmanagerHeader `json:"headers,omitempty"`
 	UpdatedAt     *time.Time           `json:"updatedAt,omitempty"`
+	LastSentAt    *time.Time           `json:"lastSentAt,omitempty"`
+	LastFailedAt  *time.Time           `json:"lastFailedAt,omitempty"`
+	LastError     string               `json:"lastError,omitempty"`
 }
 
 type authorization struct {
@@ -58,7 +61,10 @@ func (a *alertmanager) row() []string {
 	for i, h := range a.Headers {
 		names[i] = h.Name
 	}
-	return []string{a.URL, login, cmp.Or(strings.Join(names, ","), "-"), timeText(a.UpdatedAt)}
+	return []string{
+		a.URL, login, cmp.Or(strings.Join(names, ","), "-"), timeText(a.UpdatedAt), timeText(a.LastSentAt),
+		cmp.Or(a.LastError, "-"),
+	}
 }
 
 // alertmanagers returns the Alertmanagers, and the entity tag of the list.
@@ -84,7 +90,8 @@ func (v *session) changeAlertmanagers(
 		return got, err
 	}
 	for i := range all {
-		all[i].UpdatedAt = nil
+		a := &all[i]
+		a.UpdatedAt, a.LastSentAt, a.LastFailedAt, a.LastError = nil, nil, nil, ""
 	}
 	body, err := json.Marshal(map[string]any{"alertmanagers": all})
 	if err != nil {
@@ -103,7 +110,7 @@ func (c *AlertmanagersListCmd) Run(ctx context.Context, out *output.Writer) erro
 		if err != nil || c.JSON {
 			return printAnswer(out, got, err)
 		}
-		rows := [][]string{{"URL", "AUTHORIZATION", "HEADERS", "UPDATED"}}
+		rows := [][]string{{"URL", "AUTHORIZATION", "HEADERS", "UPDATED", "LAST SENT", "ERROR"}}
 		for i := range all {
 			rows = append(rows, all[i].row())
 		}

@@ -2232,6 +2232,20 @@ class Alertmanager(TypedDict):
     """
     When anything of the Alertmanager was changed last, also a secret.
     """
+    lastSentAt: str | None
+    """
+    When it last accepted alerts; null if it never has.
+    """
+    lastFailedAt: str | None
+    """
+    When a request to it last failed since the last change; null if none has.
+    """
+    lastError: str | None
+    """
+    Why the last request failed, such as `an Alertmanager answers 401`; null if it succeeded, or if there was
+    none since the last change.
+
+    """
 
 
 class Analysis(TypedDict):

@@ -4,6 +4,7 @@ import { useState } from 'react'
 
 import { useWorkspace } from '@/app/workspace'
 import {
+  Badge,
   Button,
   Dialog,
   Empty,
@@ -14,6 +15,7 @@ import {
   Panel,
   plural,
   Table,
+  Time,
   useToast,
   visible,
   type Column,
@@ -40,7 +42,34 @@ const COLUMNS: readonly Column<Alertmanager>[] = [
     cell: ({ headers }) =>
       headers.length > 0 ? <Name text={headers.map(({ name }) => name).join(', ')} max={200} /> : 'None',
   },
+  { id: 'result', head: 'Last request', cell: (manager) => <Result of={manager} /> },
 ]
+
+/** Whether alerts reach an Alertmanager. */
+function Result({ of: { lastError, lastFailedAt, lastSentAt } }: { of: Alertmanager }) {
+  if (lastError === null) {
+    if (lastSentAt === null) return <span className="muted">None yet</span>
+    return (
+      <span className="row">
+        <Badge tone="ok" dot>
+          accepted
+        </Badge>
+        <Time at={lastSentAt} />
+      </span>
+    )
+  }
+  return (
+    <div className="alerts-name">
+      <span className="row">
+        <Badge tone="bad" dot>
+          failed
+        </Badge>
+        <Time at={lastFailedAt} />
+      </span>
+      <span className="muted">{visible(lastError, 200)}</span>
+    </div>
+  )
+}
 
 function authorizationOf({ authorization }: Alertmanager) {
   if (!authorization) return 'None'
@@ -55,6 +84,7 @@ export function Alertmanagers() {
   const list = useQuery({
     queryKey: [...keyOf(id), 'alertmanagers'],
     queryFn: ({ signal }) => readAlertmanagers(id, signal),
+    refetchInterval: 10_000,
   })
   if (list.error && !list.data) {
     return <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />

@@ -98,12 +98,20 @@ describe('a file', () => {
 describe('the list of Alertmanagers', () => {
   const GET = 'GET /alertmanagers'
   const PUT = 'PUT /alertmanagers'
-  const A = { url: 'https://a', authorization: null, headers: [], updatedAt: '2026-01-01T00:00:00Z' }
+  const nothing = { lastSentAt: null, lastFailedAt: null, lastError: null }
+  const A = {
+    url: 'https://a',
+    authorization: null,
+    headers: [],
+    updatedAt: '2026-01-01T00:00:00Z',
+    ...nothing,
+  }
   const B = {
     url: 'https://b',
     authorization: { type: 'basic', username: 'ops' },
     headers: [{ name: 'X-Tenant' }],
     updatedAt: '2026-01-01T00:00:00Z',
+    ...nothing,
   } as const
 
   it('is read', async () => {

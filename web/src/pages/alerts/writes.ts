@@ -90,6 +90,10 @@ export interface Alertmanager {
   authorization: { type: 'basic' | 'bearer'; username: string | null } | null
   headers: readonly { name: string }[]
   updatedAt: string
+  lastSentAt: string | null
+  lastFailedAt: string | null
+  /** Why the last request failed; null: it did not. */
+  lastError: string | null
 }
 
 /** The Alertmanagers, and the entity tag of this list. */
