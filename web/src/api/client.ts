@@ -206,6 +206,13 @@ async function request<T>(method: string, path: string, options?: Options): Prom
   return answer.data
 }
 
+/** Sends a write with the Idempotency-Key of its content. */
+function requestIdempotent<T>(method: string, path: string, options: Options): Promise<T> {
+  return sendIdempotent([method, path, options.workspace, options.body], (key) =>
+    request<T>(method, path, { ...options, headers: { ...options.headers, 'Idempotency-Key': key } }),
+  )
+}
+
 /** A resource with the entity tag of its state, which a change sends as If-Match. */
 export interface Tagged<T> {
   data: T
@@ -243,13 +250,12 @@ export const api = {
    * Sends a POST with an Idempotency-Key, so that repetitions have no further effect. Only for routes that accept the
    * header.
    */
-  postIdempotent: <T>(path: string, options: Options) =>
-    sendIdempotent([path, options.workspace, options.body], (key) =>
-      request<T>('POST', path, { ...options, headers: { ...options.headers, 'Idempotency-Key': key } }),
-    ),
+  postIdempotent: <T>(path: string, options: Options) => requestIdempotent<T>('POST', path, options),
   put: <T>(path: string, options?: Options) => request<T>('PUT', path, options),
   patch: <T>(path: string, options?: Options) => request<T>('PATCH', path, options),
   del: <T = void>(path: string, options?: Options) => request<T>('DELETE', path, options),
+  /** Sends a DELETE with an Idempotency-Key, as `postIdempotent` does. */
+  delIdempotent: <T>(path: string, options: Options) => requestIdempotent<T>('DELETE', path, options),
   /** Returns a list with its meta. */
   list: async <T>(path: string, options?: Options): Promise<List<T>> => {
     const response = await send('GET', path, options)
