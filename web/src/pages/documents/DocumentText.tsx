@@ -5,7 +5,7 @@ import { ErrorNotice, Skeleton, visible } from '@/ui'
 import { useLinkQuery } from '../sources/address'
 import { useShortText } from './data'
 import { pageWord } from './kinds'
-import { paragraphs, shownPassages } from './text'
+import { paragraphs, shownPassages, type Paragraph } from './text'
 import type { DocumentItem } from './types'
 
 /** The text of a document: its passages in order, or the description of its node if it is short. */
@@ -18,13 +18,7 @@ function ShortText({ document }: { document: DocumentItem }) {
   if (node.error) return <ErrorNotice error={node.error} onRetry={() => void node.refetch()} />
   if (!node.data) return <Skeleton lines={4} />
   const text = node.data.description
-  return text ? (
-    <p className="documents-text" dir="auto">
-      {paragraphs(text)}
-    </p>
-  ) : (
-    <p className="muted">The document has no text.</p>
-  )
+  return text ? <Paragraphs list={paragraphs(text)} /> : <p className="muted">The document has no text.</p>
 }
 
 function Passages({ document }: { document: DocumentItem }) {
@@ -32,7 +26,7 @@ function Passages({ document }: { document: DocumentItem }) {
   const word = pageWord(document.contentType)
   return (
     <ol className="documents-passages">
-      {shownPassages(document.passages ?? []).map(({ passage, heading, page }) => (
+      {shownPassages(document.passages ?? []).map(({ passage, paragraphs, heading, page }) => (
         <li key={passage.id} className="documents-passage">
           <Link
             className="documents-number"
@@ -53,12 +47,22 @@ function Passages({ document }: { document: DocumentItem }) {
                 )}
               </p>
             )}
-            <p className="documents-text" dir="auto">
-              {paragraphs(passage.text)}
-            </p>
+            <Paragraphs list={paragraphs} />
           </div>
         </li>
       ))}
     </ol>
+  )
+}
+
+function Paragraphs({ list }: { list: readonly Paragraph[] }) {
+  return (
+    <div className="documents-text">
+      {list.map((item, i) => (
+        <p key={i} dir="auto" className={item.isHeading ? 'documents-heading' : undefined}>
+          {item.text}
+        </p>
+      ))}
+    </div>
   )
 }

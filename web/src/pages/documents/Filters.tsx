@@ -45,14 +45,14 @@ export function Filters({
       <div className="documents-times">
         <TimeField
           className="documents-time"
-          label="From"
+          label="Dated from"
           value={filter.from}
           error={fieldError(error, 'timestampFrom')}
           onChange={(from) => onChange({ from })}
         />
         <TimeField
           className="documents-time"
-          label="Before"
+          label="before"
           value={filter.to}
           error={fieldError(error, 'timestampTo')}
           onChange={(to) => onChange({ to })}

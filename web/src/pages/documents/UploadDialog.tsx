@@ -71,13 +71,13 @@ export function UploadDialog({
             <Field
               label="Tags of these documents"
               optional
-              hint="If a document exists already, they replace its tags. Searches can be restricted to tags."
+              hint="They replace the tags of documents that exist already; without any, these keep their tags."
             >
               <TagInput value={uploads.tags} disabled={running} onChange={uploads.setTags} />
             </Field>
             <Checkbox
               label="Use the time of a file’s last change as the timestamp of its document"
-              hint="Lists and searches can be restricted to a range of timestamps."
+              hint="Lists and searches can be restricted to a range of timestamps. Otherwise, documents that exist already keep theirs."
               checked={uploads.fileTimes}
               disabled={running}
               onChange={(e) => uploads.setFileTimes(e.target.checked)}
@@ -106,7 +106,9 @@ function DropZone({
   }
   return (
     <div className={cx('documents-drop', small && 'documents-drop-small', over && 'documents-drop-over')}>
-      <p>{over ? 'Drop the files now' : small ? 'Drop more files here, or' : 'Drop files here, or'}</p>
+      <p className="documents-drop-text">
+        {over ? 'Drop the files now' : small ? 'Drop more files here, or' : 'Drop files here, or'}
+      </p>
       <div className="row">
         <Button
           size={small ? 's' : 'm'}
@@ -137,7 +139,7 @@ function DropZone({
         ref={folder}
         hidden
         type="file"
-        webkitdirectory=""
+        {...{ webkitdirectory: '' }} // which React does not declare
         aria-label="Folder"
         onChange={(e) => take(e.target, readable)}
       />

@@ -64,17 +64,28 @@ export function useIndexStatus() {
   })
 }
 
-/** Returns a function that creates or changes a document. A repetition changes nothing. */
-export function usePut(): (document: NewDocument) => Promise<PutResult> {
+export interface PutClient {
+  /** Returns the document with an external id; undefined if there is none. */
+  find: (externalId: string) => Promise<DocumentItem | undefined>
+  /** Creates or changes a document. A repetition changes nothing. */
+  put: (document: NewDocument) => Promise<PutResult>
+}
+
+/** Returns the requests of an upload. */
+export function usePutClient(): PutClient {
   const workspace = useWorkspace().id
-  return async (document) => {
-    const answer = await api.post<{ documents: PutResult[] }>(PATH, {
-      workspace,
-      body: { documents: [document] },
-    })
-    const [result] = answer.documents
-    if (!result) throw new Error('The response has no document')
-    return result
+  return {
+    find: async (externalId) => {
+      const answer = await api.list<DocumentItem>(PATH, { workspace, query: { externalId } })
+      return answer.data[0]
+    },
+    put: async (document) => {
+      const body = { documents: [document] }
+      const answer = await api.post<{ documents: PutResult[] }>(PATH, { workspace, body })
+      const [result] = answer.documents
+      if (!result) throw new Error('The response has no document')
+      return result
+    },
   }
 }
 
@@ -84,9 +95,12 @@ export function useRemove(onRemoved: (deletion: Deletion) => void) {
   const client = useQueryClient()
   return useMutation({
     mutationFn: (id: string) => api.delIdempotent<Deletion>(pathOf(id), { workspace }),
-    onSuccess: (deletion) => {
+    onSuccess: (deletion, id) => {
       onRemoved(deletion)
-      return client.invalidateQueries({ queryKey: documentsKey(workspace) })
+      const key = documentsKey(workspace)
+      // It may still be shown for a moment, and would not be found.
+      void client.invalidateQueries({ queryKey: [...key, 'one', id], refetchType: 'none' })
+      return client.invalidateQueries({ queryKey: key, predicate: ({ queryKey }) => queryKey[2] !== 'one' })
     },
   })
 }

@@ -73,7 +73,7 @@ export default function DocumentsPage() {
   const uploads = useUploads()
   const [removed, setRemoved] = useState<Removed | null>(null)
   const workspace = useWorkspace().id
-  const command = `livegraph documents import DIR --workspace ${workspace}`
+  const command = `livegraph documents import DIR \\\n  --workspace ${workspace}`
   const set = (change: Partial<View>, how?: { push?: boolean }) =>
     write(writeView({ ...view, ...change }), how)
   const startUpload = () => set({ open: '', uploading: true }, { push: true })
@@ -145,20 +145,23 @@ function DocumentList({
   const list = useDocuments(view, view.offset)
   const filtered = isFiltered(view)
   const total = list.data?.meta.total
+  const isEmpty = total === 0 && !filtered
   return (
     <>
-      <Filters
-        filter={view}
-        error={list.error}
-        onChange={(change) => onChange({ ...changeFilter(view, change), offset: 0 })}
-      />
+      {!isEmpty && (
+        <Filters
+          filter={view}
+          error={list.error}
+          onChange={(change) => onChange({ ...changeFilter(view, change), offset: 0 })}
+        />
+      )}
       {list.error && <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />}
       {!(list.error && !list.data) && (
         <Panel
           flush
           className={over && !view.uploading ? 'documents-drop-over' : undefined}
-          title={total === undefined ? 'Documents' : plural(total, 'document')}
-          note={filtered ? 'that match, oldest first' : 'oldest first'}
+          title={total === undefined || isEmpty ? 'Documents' : plural(total, 'document')}
+          note={isEmpty ? undefined : filtered ? 'that match, oldest first' : 'oldest first'}
           actions={<IndexNote />}
         >
           <Table

@@ -99,6 +99,7 @@ export function fileProblem(name: string, size: number): string | null {
   }
   if (size === 0) return 'The file is empty.'
   const limit = kind.text ? MAX_TEXT_BYTES : MAX_DATA_BYTES
-  if (size > limit) return `The file has ${bytes(size)}. At most ${bytes(limit)} are allowed.`
+  if (size > limit)
+    return `The file is larger than ${bytes(limit)}, the maximum for ${kind.text ? 'texts' : 'files of this type'}.`
   return null
 }

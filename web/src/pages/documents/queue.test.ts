@@ -43,9 +43,9 @@ describe('a file', () => {
 
   it.each([
     ['a.txt', 4 * MIB, null],
-    ['a.txt', 4 * MIB + 1, /At most 4 MiB/],
+    ['a.txt', 4 * MIB + 1, /larger than 4 MiB/],
     ['a.pdf', 16 * MIB, null],
-    ['a.pdf', 16 * MIB + 1, /At most 16 MiB/],
+    ['a.pdf', 16 * MIB + 1, /larger than 16 MiB/],
     ['a.pdf', 0, /is empty/],
     ['a.png', 5, /not read/],
     ['old.DOC', 5, /Save the file as \.docx/],
@@ -123,6 +123,25 @@ describe('an upload', () => {
       tags: ['t'],
       timestamp: '1970-01-01T00:00:00.000Z',
     })
+  })
+
+  it('keeps what is not set of an existing document', () => {
+    const existing = {
+      tags: ['b'],
+      timestamp: '2026-11-21T07:40:08Z',
+      sourceUrl: 'https://wiki.example.com/a',
+    }
+    const send = (tags: string[], fileTimes: boolean) =>
+      documentOf(upload('a.md'), { text: 'x' }, { tags, fileTimes }, existing)
+    expect(send([], false)).toMatchObject(existing)
+    expect(send(['t'], true)).toMatchObject({
+      tags: ['t'],
+      timestamp: '1970-01-01T00:00:00.000Z',
+      sourceUrl: existing.sourceUrl,
+    })
+    const bare = { tags: [], timestamp: null, sourceUrl: null }
+    const document = documentOf(upload('a.md'), { text: 'x' }, { tags: [], fileTimes: false }, bare)
+    expect(Object.keys(document).sort()).toEqual(['contentType', 'externalId', 'text'])
   })
 
   it('is counted by its result', () => {

@@ -5,7 +5,7 @@ import { explain } from '@/ui/ErrorNotice'
 import { visible } from '@/ui/format'
 
 import { fileProblem, kindOf } from './kinds'
-import type { NewDocument, PutResult } from './types'
+import type { DocumentItem, NewDocument, PutResult } from './types'
 
 /** The maximum number of files of an upload. */
 export const MAX_FILES = 200
@@ -86,11 +86,19 @@ export const isBusy = ({ state }: Upload) =>
 
 export type Content = { text: string } | { data: string }
 
-/** Returns the document of a file. */
+export interface Settings {
+  /** Empty: an existing document keeps its tags. */
+  tags: readonly string[]
+  /** The time of a file's last change becomes the timestamp; otherwise an existing document keeps its timestamp. */
+  fileTimes: boolean
+}
+
+/** Returns the document of a file. A request replaces all fields, so those of an existing document are repeated. */
 export function documentOf(
   upload: Pick<Upload, 'externalId' | 'title' | 'file'>,
   content: Content,
-  shared: { tags: readonly string[]; fileTimes: boolean },
+  settings: Settings,
+  existing?: Pick<DocumentItem, 'tags' | 'timestamp' | 'sourceUrl'>,
 ): NewDocument {
   const document: NewDocument = {
     externalId: upload.externalId,
@@ -98,8 +106,11 @@ export function documentOf(
     ...content,
   }
   if (upload.title.trim() !== '') document.title = upload.title
-  if (shared.tags.length > 0) document.tags = [...shared.tags]
-  if (shared.fileTimes) document.timestamp = new Date(upload.file.lastModified).toISOString()
+  const tags = settings.tags.length > 0 ? settings.tags : (existing?.tags ?? [])
+  if (tags.length > 0) document.tags = [...tags]
+  const time = settings.fileTimes ? new Date(upload.file.lastModified).toISOString() : existing?.timestamp
+  if (time) document.timestamp = time
+  if (existing?.sourceUrl) document.sourceUrl = existing.sourceUrl
   return document
 }
 

@@ -1,23 +1,33 @@
 import { describe, expect, it } from 'vitest'
 
-import { paragraphs, safeLink, shownPassages } from './text'
+import { lines, paragraphs, safeLink, shownPassages } from './text'
 import type { Passage } from './types'
 
-const passage = (index: number, heading: string | null, page: number | null): Passage => ({
+const passage = (index: number, heading: string | null, page: number | null, text = 'x'): Passage => ({
   id: `p${index}`,
   index,
   from: 0,
   to: 1,
   heading,
   page,
-  text: 'x',
+  text,
 })
 
 describe('the text of a document', () => {
   it('keeps its lines, and escapes what is not visible', () => {
-    expect(paragraphs('a\r\nb\rc\n\n\td')).toBe('a\nb\nc\n\n    d')
-    expect(paragraphs('a\u202eb\u0000')).toBe('a[U+202E]b␀')
-    expect(paragraphs('long '.repeat(1000))).toBe('long '.repeat(1000))
+    expect(lines('a\r\nb\rc\n\td')).toBe('a\nb\nc\n    d')
+    expect(lines('a\u202eb\u0000')).toBe('a[U+202E]b␀')
+    expect(lines('long '.repeat(1000))).toBe('long '.repeat(1000))
+  })
+
+  it('is split at empty lines, and headings are recognised', () => {
+    const parts = paragraphs('Pumps\r\n\r\nOne line\nand another\n \n\nPumps are loud\n', new Set(['Pumps']))
+    expect(parts).toEqual([
+      { text: 'Pumps', isHeading: true },
+      { text: 'One line\nand another', isHeading: false },
+      { text: 'Pumps are loud\n', isHeading: false },
+    ])
+    expect(paragraphs(' \n\n ')).toEqual([])
   })
 
   it('is shown in order, with headings and pages where they begin', () => {
@@ -29,6 +39,12 @@ describe('the text of a document', () => {
       [3, null, null],
     ])
     expect(shownPassages([passage(0, null, null)])[0]).toMatchObject({ heading: null, page: null })
+  })
+
+  it('does not repeat a heading that it contains', () => {
+    const shown = shownPassages([passage(0, 'A', null, 'A\n\nx\n\nB\n\ny'), passage(1, 'B', null, 'z')])
+    expect(shown.map((item) => item.heading)).toEqual([null, null])
+    expect(shown[0]?.paragraphs.filter((part) => part.isHeading).map((part) => part.text)).toEqual(['A', 'B'])
   })
 
   it('links only to pages of the web', () => {

@@ -7,7 +7,7 @@ import { sleep } from '@/api/sleep'
 import { retry, retryDelay } from '@/app/queries'
 import { useWorkspace } from '@/app/workspace'
 
-import { documentsKey, usePut } from './data'
+import { documentsKey, usePutClient } from './data'
 import { documentOf, isSendable, MAX_FILES, reasonOf, uploadOf, type State, type Upload } from './queue'
 import { readContent } from './read'
 
@@ -43,7 +43,7 @@ export function useUploads(): Uploads {
   const [running, setRunning] = useState(false)
   const nextKey = useRef(1)
   const stopping = useRef<AbortController | null>(null)
-  const put = usePut()
+  const { find, put } = usePutClient()
   const client = useQueryClient()
   const workspace = useWorkspace().id
   useEffect(() => () => stopping.current?.abort(), [])
@@ -52,20 +52,26 @@ export function useUploads(): Uploads {
     setList((before) => before.map((item) => (item.key === key ? { ...item, ...change } : item)))
   const report = (key: number, state: State) => update(key, { state })
 
+  /** Repeats a request while the server or an engine is unavailable. */
+  const retried = async <T>(signal: AbortSignal, request: () => Promise<T>): Promise<T> => {
+    for (let failures = 0; ; failures++) {
+      try {
+        return await request()
+      } catch (error) {
+        if (signal.aborted || !retry(failures, error)) throw error
+        await sleep(retryDelay(failures, error), signal)
+      }
+    }
+  }
+
   const send = async (upload: Upload, signal: AbortSignal) => {
     report(upload.key, { at: 'reading' })
     try {
-      const document = documentOf(upload, await readContent(upload.file), { tags, fileTimes })
+      const content = await readContent(upload.file)
       report(upload.key, { at: 'sending' })
-      for (let failures = 0; ; failures++) {
-        try {
-          report(upload.key, { at: 'done', result: await put(document) })
-          return
-        } catch (error) {
-          if (signal.aborted || !retry(failures, error)) throw error
-          await sleep(retryDelay(failures, error), signal)
-        }
-      }
+      const existing = await retried(signal, () => find(upload.externalId))
+      const document = documentOf(upload, content, { tags, fileTimes }, existing)
+      report(upload.key, { at: 'done', result: await retried(signal, () => put(document)) })
     } catch (error) {
       report(upload.key, { at: 'failed', reason: reasonOf(error) })
     }
