@@ -140,8 +140,7 @@ async function fillNasty(of: Tenant): Promise<Omit<Seed['nasty'], keyof Tenant>>
       {
         externalId: NASTY,
         title: NASTY,
-        text: `# ${NASTY}\n\n${`${NASTY} is a text. `.repeat(100)}`,
-        contentType: 'text/markdown',
+        text: `${NASTY} is a text. `.repeat(100),
         sourceUrl: 'vendor:nothing',
         tags: [NASTY],
       },

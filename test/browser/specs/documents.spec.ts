@@ -25,16 +25,39 @@ const test = base.extend<{ tenant: Tenant }>({
   },
 })
 
-const SECTIONS = ['Inspection', 'Spare parts', 'Noise']
-
 /** A text of several passages. */
-const HANDBOOK = [
-  '# Pump handbook',
-  ...SECTIONS.map((section) => {
-    const sentence = `${section} of the pump is the duty of the shift that finds water in the hall. `
-    return `## ${section}\n\n${sentence.repeat(14)}`
-  }),
-].join('\n\n')
+const HANDBOOK = `# Pump handbook
+
+Pump 7 moves water from the cellar to Hall 3. It starts when the level in the sump reaches 80 cm and stops at 20 cm.
+
+## Daily inspection
+
+Look at the pump once in each shift, and write the result into the shift report. Listen first: a pump that runs well
+hums evenly. A rattle points to a loose coupling, a whistle to air in the suction line, and a deep growl to a worn
+bearing. Then feel the housing of the motor. It may be warm, but a hand must be able to rest on it for ten seconds. Look
+for water below the shaft seal. A drop in a minute is normal, because it cools the seal. A thin stream is not: order a
+seal and reduce the speed until it is replaced. Compare the pressure behind the pump with the value of the day before.
+If it has dropped by more than half a bar while the speed is the same, clean the strainer. Check that the float switch
+moves freely, and that no cable lies in the water. At last, drain the condensate from the air line and close the valve.
+
+## Bearings
+
+The bearings are greased every 2,000 hours with lithium grease of class 2, at most 15 grams for each bearing. Too much
+grease is worse than too little, because the balls slide instead of rolling and the bearing runs hot. Remove the plug at
+the bottom before you grease, so that the old grease can leave. Let the pump run for half an hour and close the plug
+again. A bearing that runs hotter than 80 degrees must not run until the next shift: switch to Pump 8, and call the
+maintenance. Measure vibration once a month with the sensor at the drive end. Up to 2.8 mm/s is good, up to 4.5 mm/s is
+acceptable for a week, and above that the pump must stop. Write the values into the table below the diagram. They show
+wear weeks before anybody can hear it, and the order of a bearing takes ten days.
+
+## Spare parts
+
+Two shaft seals, two bearings of each side, a coupling spider and a set of gaskets are in rack 4 of the store. Whoever
+takes the last part of a kind orders two. A float switch is in the electrical store, because it is shared with the
+pumps of the north wing. The impeller is not in stock. It is made of bronze, and its delivery takes six weeks, so order
+it when the gap to the wear ring is larger than a millimetre. The supplier sends drawings with each part. Give them to
+the office, which scans them, so that the search finds them by the number of the part.
+`
 
 const file = (name: string, content: string | Buffer) => ({
   name,
@@ -71,11 +94,8 @@ test('uploads files, shows a document, deletes it and restores it', async ({ pag
   await expect(row(documents(page), 'note.txt')).toContainText('handbook')
   await row(documents(page), 'pumps.md').click()
   const details = page.getByRole('dialog', { name: 'Pump handbook' })
-  await expect(
-    details.getByRole('list').getByText('Spare parts of the pump is the duty').first(),
-  ).toBeVisible()
-  for (const section of SECTIONS)
-    await expect(details.locator('.documents-heading').getByText(section)).toBeVisible()
+  await expect(details.getByRole('list').getByText('Two shaft seals, two bearings')).toBeVisible()
+  await expect(details.getByText('Daily inspection', { exact: true }).first()).toBeVisible()
   expect.soft(await faults(page)).toEqual([])
   await details.getByRole('button', { name: 'Delete…' }).click()
   await page.getByRole('button', { name: 'Delete document' }).click()

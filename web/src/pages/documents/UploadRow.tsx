@@ -52,7 +52,7 @@ export function UploadRow({
             <Pencil size={14} />
           </IconButton>
         )}
-        {!isBusy(upload) && !uploads.running && (
+        {!isFixed && !uploads.running && (
           <IconButton
             size="s"
             label={`Remove ${name} from the list`}

@@ -162,7 +162,7 @@ function DocumentList({
           className={over && !view.uploading ? 'documents-drop-over' : undefined}
           title={total === undefined || isEmpty ? 'Documents' : plural(total, 'document')}
           note={isEmpty ? undefined : filtered ? 'that match, oldest first' : 'oldest first'}
-          actions={<IndexNote />}
+          actions={!isEmpty && <IndexNote />}
         >
           <Table
             label="Documents"

@@ -12,47 +12,19 @@ export const lines = (text: string): string =>
     .map((line) => visible(line.replaceAll('\t', '    '), line.length * 4 + 1))
     .join('\n')
 
-export interface Paragraph {
-  text: string
-  isHeading: boolean
-}
-
-/** Returns the paragraphs of a text, which are separated by empty lines. Those that equal a heading are headings. */
-export function paragraphs(text: string, headings: ReadonlySet<string> = new Set()): Paragraph[] {
-  return text
+/** Returns the paragraphs of a text, which are separated by empty lines. */
+export const paragraphs = (text: string): string[] =>
+  text
     .replace(/\r\n?/g, '\n')
     .split(/\n\s*\n/)
     .filter((part) => part.trim() !== '')
-    .map((part) => ({ text: lines(part), isHeading: headings.has(part.trim()) }))
-}
+    .map(lines)
 
-export interface ShownPassage {
-  passage: Passage
-  paragraphs: Paragraph[]
-  /** The heading of the section, at its first passage, if it is not in the text. */
-  heading: string | null
-  /** The number of the page, at its first passage. */
-  page: number | null
-}
-
-/** Returns the passages in their order, with headings and pages where they change. */
-export function shownPassages(passages: readonly Passage[]): ShownPassage[] {
-  const sorted = [...passages].sort((a, b) => a.index - b.index)
-  const headings = new Set(sorted.flatMap(({ heading }) => (heading === null ? [] : [heading.trim()])))
-  const written = new Set<string>()
-  return sorted.map((passage, i) => {
-    const before = sorted[i - 1]
-    const parts = paragraphs(passage.text, headings)
-    for (const part of parts) if (part.isHeading) written.add(part.text.trim())
-    const { heading, page } = passage
-    const begins = heading !== null && heading !== before?.heading && !written.has(lines(heading.trim()))
-    return {
-      passage,
-      paragraphs: parts,
-      heading: begins ? heading : null,
-      page: page !== before?.page ? page : null,
-    }
-  })
+/** Returns where in the document a passage begins: its section and its page; empty if neither is known. */
+export function placeOf({ heading, page }: Pick<Passage, 'heading' | 'page'>, pageWord: string): string {
+  return [heading === null ? '' : visible(heading, 200), page === null ? '' : `${pageWord} ${page}`]
+    .filter(Boolean)
+    .join(' · ')
 }
 
 /** Returns the URL of the source if a browser can open it safely. */
