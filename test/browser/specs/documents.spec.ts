@@ -17,9 +17,9 @@ import {
 
 /** Each test has a workspace. */
 const test = base.extend<{ tenant: Tenant }>({
-  tenant: async ({ page }, use, info) => {
+  tenant: async ({ page }, use) => {
     const admin = await Admin.withSession(page.request)
-    const tenant = await admin.tenant(`Documents ${info.title.slice(0, 60)}`, 'live')
+    const tenant = await admin.tenant('Pump station', 'live')
     await use(tenant)
     await admin.delete(`/workspaces/${tenant.workspace}`)
   },

@@ -160,7 +160,7 @@ function DocumentList({
         <Panel
           flush
           className={over && !view.uploading ? 'documents-drop-over' : undefined}
-          title={total === undefined || isEmpty ? 'Documents' : plural(total, 'document')}
+          title={isEmpty ? undefined : total === undefined ? 'Documents' : plural(total, 'document')}
           note={isEmpty ? undefined : filtered ? 'that match, oldest first' : 'oldest first'}
           actions={!isEmpty && <IndexNote />}
         >
@@ -218,8 +218,8 @@ function NoDocuments({ command, onUpload }: { command: string; onUpload: () => v
       }
     >
       <p>
-        Drop files anywhere on this page, or import a directory by the command line. Livegraph splits their
-        texts into passages, which search finds and links to the nodes that they mention.
+        Drop files anywhere on this page, or import a directory by the command line. Their texts are split
+        into passages, which search finds, and linked to the nodes that they mention.
       </p>
       <CodeBlock label="Import a directory" code={command} />
       <p className="field-hint">{ACCEPTED_TEXT}</p>

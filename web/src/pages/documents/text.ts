@@ -12,17 +12,32 @@ export const lines = (text: string): string =>
     .map((line) => visible(line.replaceAll('\t', '    '), line.length * 4 + 1))
     .join('\n')
 
-/** Returns the paragraphs of a text, which are separated by empty lines. */
-export const paragraphs = (text: string): string[] =>
-  text
-    .replace(/\r\n?/g, '\n')
-    .split(/\n\s*\n/)
-    .filter((part) => part.trim() !== '')
-    .map(lines)
+/** Lines of prose that was broken by an editor or a printer have at least this length. */
+const BROKEN_LINE = 50
 
-/** Returns where in the document a passage begins: its section and its page; empty if neither is known. */
-export function placeOf({ heading, page }: Pick<Passage, 'heading' | 'page'>, pageWord: string): string {
-  return [heading === null ? '' : visible(heading, 200), page === null ? '' : `${pageWord} ${page}`]
+/**
+ * Returns the paragraphs of a text, which are separated by empty lines. The lines of a paragraph are joined if all but
+ * the last are as long as those of broken prose. Rows of tables, which contain tabs, and lists stay lines.
+ */
+export function paragraphs(text: string): string[] {
+  const parts = text.replace(/\r\n?/g, '\n').split(/\n\s*\n/)
+  return parts.filter((part) => part.trim() !== '').map((part) => lines(joined(part.trimEnd())))
+}
+
+function joined(paragraph: string): string {
+  const list = paragraph.split('\n')
+  const isProse =
+    !paragraph.includes('\t') &&
+    list.slice(0, -1).every((line) => line.length >= BROKEN_LINE) &&
+    list.every((line) => !/^\s*([-*+•|]|\d+[.)])\s/.test(line))
+  return isProse ? list.map((line) => line.trim()).join(' ') : paragraph
+}
+
+/** Returns the section in which a passage begins, unless its text begins with the heading, and its page. */
+export function placeOf(passage: Pick<Passage, 'heading' | 'page' | 'text'>, pageWord: string): string {
+  const { heading, page, text } = passage
+  const isShown = heading !== null && !text.trimStart().startsWith(heading)
+  return [isShown ? visible(heading, 200) : '', page === null ? '' : `${pageWord} ${page}`]
     .filter(Boolean)
     .join(' · ')
 }
