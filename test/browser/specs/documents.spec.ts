@@ -1,3 +1,7 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
 import type { Locator, Page } from '@playwright/test'
 
 import { Admin } from '../admin.ts'
@@ -323,6 +327,33 @@ test(
     await page.unroute('**/admin/api/documents')
     await dialog.getByRole('button', { name: 'Upload 2 files' }).click()
     await expect(dialog.getByRole('status').filter({ hasText: '5 created' })).toBeVisible()
+  },
+)
+
+test(
+  'takes the readable files of a folder, and at most 200 files',
+  { tag: '@full' },
+  async ({ page, tenant }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'livegraph-folder-'))
+    mkdirSync(join(folder, 'sub'))
+    for (const name of ['a.md', 'sub/b.txt', '.hidden.md', 'c.png'])
+      writeFileSync(join(folder, name), 'Text of a file.')
+    await open(page, 'documents?upload=1', tenant.workspace)
+    const dialog = uploadDialog(page)
+    await dialog.locator('input[type=file]').last().setInputFiles(folder)
+    await dialog.getByRole('button', { name: 'Upload 2 files' }).click()
+    await expect(dialog.getByRole('status').filter({ hasText: '2 created' })).toBeVisible()
+    const stored = await call<{ externalId: string; title: string }[]>(tenant, 'GET', '/api/documents')
+    expect(Object.fromEntries(stored.map((one) => [one.externalId, one.title]))).toEqual({
+      'a.md': 'a.md',
+      'sub/b.txt': 'b',
+    })
+    rmSync(folder, { recursive: true })
+
+    const many = Array.from({ length: 205 }, (_, i) => file(`${i}.md`, 'x'))
+    const other = await choose(page, tenant, many)
+    await expect(other.getByText('5 files were not added')).toBeVisible()
+    await expect(other.getByRole('button', { name: 'Upload 200 files' })).toBeVisible()
   },
 )
 
