@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -285,6 +285,18 @@ test('reports what an upload changed', { tag: '@full' }, async ({ page, tenant }
   const details = page.getByRole('dialog', { name: 'note', exact: true })
   await expect(details).toContainText('The machine is quiet.')
   await expect(details.getByRole('link', { name: 'a', exact: true })).toBeVisible() // the tag
+  // A PDF file, with its title and pages
+  const pdf = file('long.pdf', readFileSync('../../internal/retrieval/files/testdata/long.pdf'))
+  const read = await send([pdf], '')
+  await expect(read.getByRole('status').filter({ hasText: '1 created' })).toBeVisible()
+  await fileOf(read, 'long.pdf').getByRole('button', { name: 'Open long.pdf' }).click()
+  await expect(
+    page
+      .getByRole('dialog')
+      .getByText(/(^| · )Page 3$/)
+      .first(),
+  ).toBeVisible()
+  await picture(page, 'documents-pdf')
   // A file that was imported by the command line has the same content.
   await call(tenant, 'POST', '/api/documents', {
     documents: [{ externalId: 'c.txt', title: 'c', text: 'Text', contentType: 'text/plain' }],
