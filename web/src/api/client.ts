@@ -206,12 +206,10 @@ async function request<T>(method: string, path: string, options?: Options): Prom
   return answer.data
 }
 
-/** Sends a write with the Idempotency-Key of its content. */
-function requestIdempotent<T>(method: string, path: string, options: Options): Promise<T> {
-  return sendIdempotent([method, path, options.workspace, options.body], (key) =>
+const requestIdempotent = <T>(method: 'POST' | 'DELETE', path: string, options: Options) =>
+  sendIdempotent([method, path, options.workspace, options.body], (key) =>
     request<T>(method, path, { ...options, headers: { ...options.headers, 'Idempotency-Key': key } }),
   )
-}
 
 /** A resource with the entity tag of its state, which a change sends as If-Match. */
 export interface Tagged<T> {
@@ -254,7 +252,7 @@ export const api = {
   put: <T>(path: string, options?: Options) => request<T>('PUT', path, options),
   patch: <T>(path: string, options?: Options) => request<T>('PATCH', path, options),
   del: <T = void>(path: string, options?: Options) => request<T>('DELETE', path, options),
-  /** Sends a DELETE with an Idempotency-Key, as `postIdempotent` does. */
+  /** The same as `postIdempotent` for a DELETE. */
   delIdempotent: <T>(path: string, options: Options) => requestIdempotent<T>('DELETE', path, options),
   /** Returns a list with its meta. */
   list: async <T>(path: string, options?: Options): Promise<List<T>> => {
