@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { request } from '@playwright/test'
 
 import { Admin } from './admin.ts'
-import { call, control, NASTY, SEED, type Seed, SESSION, type Tenant, URL_OF } from './support.ts'
+import { call, control, FIRST, NASTY, SEED, type Seed, SESSION, type Tenant, URL_OF } from './support.ts'
 
 /** A value that ClickHouse refuses while dead letters are created. */
 const REFUSED_VALUE = 666.25
@@ -19,6 +19,7 @@ export default async function seedAll(): Promise<void> {
   const plant = await admin.tenant('Plant', 'live')
   const empty = await admin.workspace('Nothing here yet', 'live')
   const nasty = await admin.tenant(NASTY, 'test')
+  await fillDemo({ workspace: FIRST.WorkspaceID, key: FIRST.AdminKey })
   const seed: Seed = {
     plant: { ...plant, ...(await fillPlant(plant)) },
     nasty: { ...nasty, ...(await fillNasty(nasty)) },
@@ -26,6 +27,22 @@ export default async function seedAll(): Promise<void> {
   }
   writeFileSync(SEED, JSON.stringify(seed))
   await browser.dispose()
+}
+
+/** Creates documents in the demo workspace. They mention no other node. */
+async function fillDemo(of: Tenant): Promise<void> {
+  await call(of, 'POST', '/api/documents', {
+    documents: [
+      {
+        externalId: 'handbook/kitchen.md',
+        contentType: 'text/markdown',
+        text: '# Kitchen\n\nWhoever drinks the last tea makes a new one.',
+        tags: ['handbook'],
+        timestamp: '2026-11-21T07:40:08Z',
+      },
+      { externalId: 'note-12', title: 'Tea', text: 'There is no green tea left.', tags: ['note', 'kitchen'] },
+    ],
+  })
 }
 
 const NODES = [
@@ -83,7 +100,7 @@ async function fillPlant(of: Tenant): Promise<Pick<Seed['plant'], 'source' | 'no
   return { source, nodes }
 }
 
-async function fillNasty(of: Tenant): Promise<Pick<Seed['nasty'], 'source' | 'node' | 'edge'>> {
+async function fillNasty(of: Tenant): Promise<Omit<Seed['nasty'], keyof Tenant>> {
   const [node, other, edge] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
   await call(of, 'POST', '/api/commands/batch', {
     commands: [
@@ -118,7 +135,18 @@ async function fillNasty(of: Tenant): Promise<Pick<Seed['nasty'], 'source' | 'no
   await call(of, 'POST', '/api/live-data/ingest', points(NASTY, 1))
   await call(of, 'POST', '/api/live-data/ingest', points(`text ${NASTY}`, NASTY))
   await control('create-dead-letters', { ...of, bodies: [points(NASTY, REFUSED_VALUE)] })
+  const { documents } = await call<{ documents: { id: string }[] }>(of, 'POST', '/api/documents', {
+    documents: [
+      {
+        externalId: NASTY,
+        title: NASTY,
+        text: `${NASTY} is a text. `.repeat(100),
+        sourceUrl: 'vendor:nothing',
+        tags: [NASTY],
+      },
+    ],
+  })
   // Adds a hostile user agent to the audit log.
   await fetch(`${URL_OF}/api/me`, { headers: { Authorization: `Bearer ${of.key}`, 'User-Agent': NASTY } })
-  return { source, node, edge }
+  return { source, node, edge, document: documents[0]?.id ?? '' }
 }

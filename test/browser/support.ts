@@ -31,7 +31,7 @@ export interface Tenant {
 
 export interface Seed {
   plant: Tenant & { source: string; nodes: Record<string, string> }
-  nasty: Tenant & { source: string; node: string; edge: string }
+  nasty: Tenant & { source: string; node: string; edge: string; document: string }
   empty: { workspace: string }
 }
 
@@ -152,6 +152,13 @@ export const PAGES: readonly {
     shows: (p) => p.getByText(/\d lines?, /),
   },
   { name: 'graph', path: 'graph', heading: 'Graph', scoped: true, shows: (p) => p.getByText(/\d\d nodes, [1-9]\d* edges/) },
+  {
+    name: 'documents',
+    path: 'documents',
+    heading: 'Documents',
+    scoped: true,
+    shows: (p) => row(p, 'handbook/kitchen.md'),
+  },
   {
     name: 'alerts',
     path: 'alerts',

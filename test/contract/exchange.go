@@ -227,7 +227,7 @@ func (s *Server) find(lookup *http.Request) (*routers.Route, map[string]string, 
 		return found, params, nil
 	}
 	lookup.URL.Path = strings.TrimPrefix(lookup.URL.Path, "/admin")
-	lookup.URL.RawPath = ""
+	lookup.URL.RawPath = strings.TrimPrefix(lookup.URL.RawPath, "/admin") // empty unless it has escapes
 	return s.contract.router.FindRoute(lookup)
 }
 

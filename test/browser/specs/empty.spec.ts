@@ -6,6 +6,8 @@ test('shows an empty state on every page of an empty workspace', async ({ page }
     ['sources', 'Sources', /No sources yet/],
     ['sources/explore', 'Data explorer', /No series match|No points/],
     ['graph', 'Graph', /The canvas is empty/],
+    ['documents', 'Documents', /No documents yet/],
+    ['documents?tag=none', 'Documents', /No matching documents/],
     ['alerts', 'Alerts', /No active alert/],
     ['alerts/rules', 'Alerts', /No rules yet/],
     ['alerts/webhooks', 'Alerts', /No webhooks yet/],
@@ -21,6 +23,10 @@ test('shows an empty state on every page of an empty workspace', async ({ page }
   }
   await open(page, 'sources', workspace)
   await expect(page.getByRole('region', { name: 'Send a point' })).toContainText('curl')
+  await open(page, 'documents', workspace)
+  const command = page.getByRole('region', { name: 'Import a directory' })
+  await expect(command).toContainText('livegraph documents import DIR')
+  await expect(command).toContainText(`--workspace ${workspace}`)
   await open(page, 'workspaces?id=' + workspace)
   await expect(page.getByRole('dialog')).toContainText('Valid keys')
 })

@@ -5,7 +5,7 @@ const PART = NASTY.slice(0, 30)
 
 test('renders user input as text on every page', async ({ page }) => {
   test.setTimeout(240_000)
-  const { workspace, node, source } = seed().nasty
+  const { workspace, node, source, document } = seed().nasty
   const shown = async (of = page.locator('main')) => expect(of.getByText(PART).first()).toBeVisible()
 
   await open(page, 'workspaces')
@@ -33,6 +33,16 @@ test('renders user input as text on every page', async ({ page }) => {
   await shown()
   await page.getByRole('tab', { name: 'Table' }).click()
   await page.getByRole('tab', { name: 'Command' }).click()
+
+  await open(page, 'documents', workspace)
+  await shown()
+  await row(page, PART).first().click()
+  await shown(page.getByRole('dialog').getByRole('heading', { level: 2 }))
+  await shown(page.getByRole('dialog').getByRole('list'))
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete…' }).click()
+  await shown(page.getByRole('dialog', { name: 'Delete this document?' }))
+  await open(page, `documents?id=${document}&externalId=${encodeURIComponent(NASTY)}`, workspace)
+  await shown(page.getByRole('dialog'))
 
   await open(page, `graph?node=${node}`, workspace)
   const side = page.getByRole('complementary', { name: 'About the graph' })

@@ -73,6 +73,21 @@ describe('a request', () => {
   })
 })
 
+it('sends the same Idempotency-Key until the outcome is known, and one for each method', async () => {
+  const keyOf = async (method: 'postIdempotent' | 'delIdempotent') => {
+    await api[method]('/documents/x', { workspace: 'w' }).catch(() => undefined)
+    expect(sent.at(-1)?.init.method).toBe(method === 'delIdempotent' ? 'DELETE' : 'POST')
+    return sent.at(-1)?.headers.get('Idempotency-Key')
+  }
+  answer = envelope({ error: { code: 'UNAVAILABLE', message: 'busy' } }, { status: 503 })
+  const first = await keyOf('delIdempotent')
+  expect(first).toMatch(/^[0-9a-f-]{36}$/)
+  expect(await keyOf('postIdempotent')).not.toBe(first)
+  answer = envelope({ success: true, data: {}, requestId: 'r' })
+  expect(await keyOf('delIdempotent')).toBe(first)
+  expect(await keyOf('delIdempotent')).not.toBe(first)
+})
+
 it('sends a text unchanged, with its content type', async () => {
   answer = envelope({ success: true, data: null, requestId: 'r' })
   await api.put('/x', { raw: { type: 'application/yaml', text: 'a: "b"\n' } })

@@ -206,7 +206,7 @@ async function request<T>(method: string, path: string, options?: Options): Prom
   return answer.data
 }
 
-const requestIdempotent = <T>(method: 'POST' | 'PATCH', path: string, options: Options) =>
+const requestIdempotent = <T>(method: 'POST' | 'PATCH' | 'DELETE', path: string, options: Options) =>
   sendIdempotent([method, path, options.workspace, options.body], (key) =>
     request<T>(method, path, { ...options, headers: { ...options.headers, 'Idempotency-Key': key } }),
   )
@@ -254,6 +254,8 @@ export const api = {
   put: <T>(path: string, options?: Options) => request<T>('PUT', path, options),
   patch: <T>(path: string, options?: Options) => request<T>('PATCH', path, options),
   del: <T = void>(path: string, options?: Options) => request<T>('DELETE', path, options),
+  /** The same as `postIdempotent` for a DELETE. */
+  delIdempotent: <T>(path: string, options: Options) => requestIdempotent<T>('DELETE', path, options),
   /** Returns a list with its meta. */
   list: async <T>(path: string, options?: Options): Promise<List<T>> => {
     const response = await send('GET', path, options)

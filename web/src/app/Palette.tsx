@@ -135,6 +135,13 @@ function useAllCommands(text: string): Command[] {
       keywords: 'create api',
       run: () => void navigate('/keys?new=1'),
     },
+    {
+      id: 'new:document',
+      name: 'Upload documents',
+      group: 'Actions',
+      keywords: 'create file text pdf import',
+      run: () => void navigate(`/documents?upload=1${workspace ? `&workspace=${workspace.id}` : ''}`),
+    },
     ...listed.map((item) => ({
       id: `workspace:${item.id}`,
       name: item.name,

@@ -5,6 +5,7 @@ import {
   BellRing,
   Building2,
   FileClock,
+  FileText,
   KeyRound,
   LayoutDashboard,
   Network,
@@ -65,6 +66,15 @@ export const PAGES: readonly PageEntry[] = [
     scoped: true,
     keywords: 'nodes edges explorer history undo',
     load: () => import('@/pages/graph'),
+  },
+  {
+    path: 'documents',
+    name: 'Documents',
+    icon: FileText,
+    group: 'Workspace',
+    scoped: true,
+    keywords: 'upload files texts markdown pdf word passages import',
+    load: () => import('@/pages/documents'),
   },
   {
     path: 'alerts',

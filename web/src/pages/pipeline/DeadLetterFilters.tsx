@@ -1,7 +1,7 @@
 import { WorkspaceSelect } from '@/app/WorkspaceSelect'
-import { Button, Field, Input, DebouncedSearch, Segmented, Select, useEditableValue } from '@/ui'
+import { Button, Field, DebouncedSearch, Segmented, Select } from '@/ui'
 
-import { browserZone, instantOf, wallOf } from '../sources/zones'
+import { TimeField } from '../sources/TimeField'
 import { type DeadLetterQuery, isFiltered } from './deadLetterActions'
 import type { DeadLetterState } from './shapes'
 
@@ -56,8 +56,18 @@ export function DeadLetterFilters({
         onChange={(reason) => onChange({ reason })}
       />
       <div className="pipeline-times">
-        <TimeField label="From" value={query.from} onChange={(from) => onChange({ from })} />
-        <TimeField label="To" value={query.to} onChange={(to) => onChange({ to })} />
+        <TimeField
+          className="pipeline-moment"
+          label="From"
+          value={query.from}
+          onChange={(from) => onChange({ from })}
+        />
+        <TimeField
+          className="pipeline-moment"
+          label="To"
+          value={query.to}
+          onChange={(to) => onChange({ to })}
+        />
       </div>
       {isFiltered({ ...query, state: 'open' }) && (
         <Button
@@ -69,37 +79,5 @@ export function DeadLetterFilters({
         </Button>
       )}
     </div>
-  )
-}
-
-/** An input for a time in the zone of the browser. It applies on blur. */
-function TimeField({
-  label,
-  value,
-  onChange,
-}: {
-  label: string
-  value: string
-  onChange: (at: string) => void
-}) {
-  const zone = browserZone()
-  const shown = value ? wallOf(Date.parse(value), zone) : ''
-  const [typed, setTyped] = useEditableValue(shown)
-  const apply = () => {
-    const at = instantOf(typed, zone)
-    if (typed === '') onChange('')
-    else if (at !== undefined) onChange(new Date(at).toISOString())
-  }
-  return (
-    <Field label={label} className="pipeline-moment">
-      <Input
-        type="datetime-local"
-        value={typed}
-        onChange={(e) => setTyped(e.target.value)}
-        onBlur={() => typed !== shown && apply()}
-        onKeyDown={(e) => e.key === 'Enter' && apply()}
-        title={`Time of ${zone}`}
-      />
-    </Field>
   )
 }
