@@ -39,6 +39,11 @@ test('answers a question with its sources, and runs it again as a saved query', 
   expect.soft(await faults(page)).toEqual([])
   await picture(page, 'answer-light')
 
+  await source.getByRole('link', { name: 'Passage of Manual of pumps' }).click()
+  await expect(dialog(page, 'Manual of pumps')).toContainText('Use a grease of class 2.')
+  await page.goBack()
+  await expect(source).toBeVisible()
+
   await page.getByRole('button', { name: 'Save…' }).click()
   await dialog(page, 'Save the form').getByLabel('Name').fill('lubrication')
   await dialog(page, 'Save the form').getByRole('button', { name: 'Save', exact: true }).click()

@@ -91,7 +91,7 @@ export const PAGES: readonly PageEntry[] = [
     icon: Search,
     group: 'Workspace',
     scoped: true,
-    keywords: 'rag hybrid semantic playground',
+    keywords: 'rag hybrid semantic playground answer question facets saved queries',
     load: () => import('@/pages/search'),
   },
   {

@@ -1,4 +1,5 @@
 import { ExternalLink, FileText } from 'lucide-react'
+import { Link } from 'react-router'
 
 import { Name, visible } from '@/ui'
 
@@ -7,25 +8,28 @@ import type { HitDocument } from '../types'
 
 /** The document of a node, the page, and the address of the document if it is one of the web. */
 export function DocumentLine({
+  workspace,
   nodeId,
   document,
   sourceUrl,
 }: {
+  workspace: string
   nodeId: string
   document: HitDocument
   sourceUrl?: string | undefined
 }) {
   const link = webLinkOf(sourceUrl)
+  const page = `/documents?${new URLSearchParams({ workspace, id: document.id }).toString()}`
   return (
     <p className="search-document">
       <FileText size={14} aria-hidden="true" />
       {document.id === nodeId ? (
-        <span>Document</span>
+        <Link to={page}>Document</Link>
       ) : (
-        <span>
+        <Link to={page}>
           <span className="sr-only">Passage of </span>
           <Name text={document.title} max={120} />
-        </span>
+        </Link>
       )}
       {document.page !== undefined && <span className="muted">page {document.page}</span>}
       {link ? (

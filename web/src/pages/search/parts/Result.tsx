@@ -52,7 +52,7 @@ export function Result({ hit, rank, words, names, workspace }: ResultProps) {
           Graph
         </ButtonLink>
       </header>
-      {hit.document && <DocumentLine nodeId={node.id} document={hit.document} />}
+      {hit.document && <DocumentLine workspace={workspace} nodeId={node.id} document={hit.document} />}
       {hit.snippet !== '' && (
         <p className="search-snippet" dir="auto">
           <Marked text={hit.snippet} words={words} />

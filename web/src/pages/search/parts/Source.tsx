@@ -58,7 +58,7 @@ export function Source({ index, citation, sentences, description, workspace, act
           Graph
         </ButtonLink>
       </header>
-      {document && <DocumentLine nodeId={nodeId} document={document} sourceUrl={sourceUrl} />}
+      {document && <DocumentLine {...{ workspace, nodeId, document, sourceUrl }} />}
       <blockquote className="search-passage" dir="auto">
         {passage ? <Passage pieces={passage} /> : <Quotes sentences={sentences} />}
       </blockquote>
