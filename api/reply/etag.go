@@ -99,7 +99,8 @@ func isQuoted(text string) bool {
 }
 
 // Check returns a Conflict error unless the current state of the resource meets the condition. data is that of a GET,
-// or the settings of ResourceWithState, and nil if there is no such resource. The tags are compared as weak ones, because all are: see ETag.
+// or the settings of ResourceWithState, and nil if there is no such resource. The tags are compared as weak ones,
+// because all are: see ETag.
 func (c *Condition) Check(data any) error {
 	if c == nil || c.absent && data == nil {
 		return nil

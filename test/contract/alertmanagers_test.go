@@ -292,6 +292,7 @@ func TestResultsOfAlertmanagersAreReturned(t *testing.T) {
 		})
 	}
 	tag := before.Header.Get("ETag")
-	requireStatus(t, http.StatusOK, change(tag, `{"alertmanagers":[{"url":"`+url+`","headers":[{"name":"X-A","value":"1"}]}]}`))
+	withHeader := `{"alertmanagers":[{"url":"` + url + `","headers":[{"name":"X-A","value":"1"}]}]}`
+	requireStatus(t, http.StatusOK, change(tag, withHeader))
 	change(tag, `{"urls":["`+url+`"]}`).RequireFailure(t, 409, "CONFLICT", "", map[string]any{"field": "If-Match"})
 }

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -112,6 +113,11 @@ func testRulesByCommandLine(w *workspace) {
 			manager.authenticated("Basic b3BzOnB3 team a") &&
 			failing.received("/api/v2/alerts ", `"Hot"`) && hook.received("alert.firing", `"Hot"`)
 	})
+	w.eventually(func() bool {
+		shown := w.ok(w.in("rules", "alertmanagers", "list")...)
+		return regexp.MustCompile(manager.URL+` .*Z +-\n`).MatchString(shown) &&
+			regexp.MustCompile(failing.URL+`/ .* - +an Alertmanager answers 500\n`).MatchString(shown)
+	})
 	require.Contains(t, w.ok(w.in("query", "--metric", "four_times", "--latest")...), " 360\n")
 	var evaluated struct {
 		Groups []struct {
@@ -209,8 +215,8 @@ func setAlertmanagersByCommandLine(w *workspace, first, second string) {
 		"X-Tenant="+file("team a"))...), first+" is set")
 	w.ok(managers("set", second, "--token-file", file("t0ken"))...)
 	shown := w.ok(managers("list")...) // sorted by the URLs, whose ports differ
-	require.Regexp(t, first+` +basic ops +X-Tenant +\S+Z\n`, shown)
-	require.Regexp(t, second+` +bearer +- +\S+Z\n`, shown)
+	require.Regexp(t, first+` +basic ops +X-Tenant +\S+Z +- +-\n`, shown)
+	require.Regexp(t, second+` +bearer +- +\S+Z +- +-\n`, shown)
 	require.Contains(t, shown, "2 Alertmanagers")
 	w.ok(managers("set", second)...)
 	setStdin(t, "another\n")

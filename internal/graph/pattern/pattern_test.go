@@ -168,11 +168,12 @@ func (m *memory) hasAbsent(p pattern.Pattern, nodes []uuid.UUID, required []bool
 func id(kind byte, n int) uuid.UUID { return uuid.UUID{0: kind, 15: byte(n + 1)} }
 
 // drawGraph returns a small graph with parallel edges and loops, in which some nodes meet the conditions of each of
-// nodes nodes of a pattern.
+// nodes nodes of a pattern. It has at most six edges: a pattern of three trails has about 12,000 matches in six loops of
+// one node, but millions in nine.
 func drawGraph(t *rapid.T, nodes int) *memory {
 	n := rapid.IntRange(1, 5).Draw(t, "nodes of the graph")
 	m := &memory{}
-	for i := range rapid.IntRange(0, 9).Draw(t, "edges of the graph") {
+	for i := range rapid.IntRange(0, 6).Draw(t, "edges of the graph") {
 		m.edges = append(m.edges, edge{
 			id: id('e', i), source: id('n', rapid.IntRange(0, n-1).Draw(t, "source")),
 			target:   id('n', rapid.IntRange(0, n-1).Draw(t, "target")),
