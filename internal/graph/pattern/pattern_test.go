@@ -168,8 +168,8 @@ func (m *memory) hasAbsent(p pattern.Pattern, nodes []uuid.UUID, required []bool
 func id(kind byte, n int) uuid.UUID { return uuid.UUID{0: kind, 15: byte(n + 1)} }
 
 // drawGraph returns a small graph with parallel edges and loops, in which some nodes meet the conditions of each of
-// nodes nodes of a pattern. It has at most six edges: a pattern of three trails has about 12,000 matches in six loops of
-// one node, but millions in nine.
+// nodes nodes of a pattern. It has at most six edges: a pattern of three trails has about 12,000 matches in six loops
+// of one node, but millions in nine.
 func drawGraph(t *rapid.T, nodes int) *memory {
 	n := rapid.IntRange(1, 5).Draw(t, "nodes of the graph")
 	m := &memory{}
