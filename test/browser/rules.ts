@@ -2,18 +2,11 @@
 
 import type { Locator, Page } from '@playwright/test'
 
-import { Admin } from './admin.ts'
-import { call, expect, open, row, type Tenant, test as base, URL_OF, waitForPage } from './support.ts'
+import { call, expect, open, row, type Tenant, URL_OF, waitForPage } from './support.ts'
+import { withTenant } from './tenant.ts'
 
 /** Each test has a workspace. */
-export const test = base.extend<{ tenant: Tenant }>({
-  tenant: async ({ page }, use, info) => {
-    const admin = await Admin.withSession(page.request)
-    const tenant = await admin.tenant(`Rules ${info.title.slice(0, 60)}`, 'live')
-    await use(tenant)
-    await admin.delete(`/workspaces/${tenant.workspace}`)
-  },
-})
+export const test = withTenant((title) => `Rules ${title}`)
 
 export const STORED = `groups:
   - name: pumps

@@ -15,19 +15,12 @@ import {
   picture,
   row,
   type Tenant,
-  test as base,
   waitForPage,
 } from '../support.ts'
+import { withTenant } from '../tenant.ts'
 
 /** Each test has a workspace. */
-const test = base.extend<{ tenant: Tenant }>({
-  tenant: async ({ page }, use) => {
-    const admin = await Admin.withSession(page.request)
-    const tenant = await admin.tenant('Pump station', 'live')
-    await use(tenant)
-    await admin.delete(`/workspaces/${tenant.workspace}`)
-  },
-})
+const test = withTenant(() => 'Pump station')
 
 /** A text of several passages. */
 const HANDBOOK = `# Pump handbook

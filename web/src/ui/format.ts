@@ -154,3 +154,10 @@ export function shellWord(text: string): string {
 export function cx(...names: (string | false | null | undefined)[]): string {
   return names.filter(Boolean).join(' ')
 }
+
+/** Returns the URL of an address that a browser can open safely; undefined if it is not one of the web. */
+export function webUrl(address: string | null | undefined): URL | undefined {
+  if (!address || !URL.canParse(address)) return undefined
+  const url = new URL(address)
+  return url.protocol === 'http:' || url.protocol === 'https:' ? url : undefined
+}

@@ -29,15 +29,19 @@ type AlertmanagersCmd struct {
 	Remove AlertmanagersRemoveCmd `cmd:"" help:"Remove an Alertmanager."`
 }
 
-// alertmanager is an Alertmanager in an answer, and in a request, in which a secret that is not given is kept.
+// alertmanager is an Alertmanager in a request, in which a secret that is not given is kept.
 type alertmanager struct {
 	URL           string               `json:"url"`
 	Authorization *authorization       `json:"authorization,omitempty"`
 	Headers       []alertmanagerHeader `json:"headers,omitempty"`
-	UpdatedAt     *time.Time           `json:"updatedAt,omitempty"`
-	LastSentAt    *time.Time           `json:"lastSentAt,omitempty"`
-	LastFailedAt  *time.Time           `json:"lastFailedAt,omitempty"`
-	LastError     string               `json:"lastError,omitempty"`
+}
+
+// storedAlertmanager is an Alertmanager in an answer.
+type storedAlertmanager struct {
+	alertmanager
+	UpdatedAt  *time.Time `json:"updatedAt"`
+	LastSentAt *time.Time `json:"lastSentAt"`
+	LastError  string     `json:"lastError"`
 }
 
 type authorization struct {
@@ -53,7 +57,7 @@ type alertmanagerHeader struct {
 }
 
 // row returns the row of an Alertmanager in a table.
-func (a *alertmanager) row() []string {
+func (a *storedAlertmanager) row() []string {
 	login, names := "-", make([]string, len(a.Headers))
 	if a.Authorization != nil {
 		login = strings.TrimSpace(a.Authorization.Type + " " + a.Authorization.Username)
@@ -68,12 +72,12 @@ func (a *alertmanager) row() []string {
 }
 
 // alertmanagers returns the Alertmanagers, and the entity tag of the list.
-func (v *session) alertmanagers(ctx context.Context) (all []alertmanager, tag string, got answer, err error) {
+func (v *session) alertmanagers(ctx context.Context) (all []storedAlertmanager, tag string, got answer, err error) {
 	if got, err = v.do(ctx, http.MethodGet, alertmanagersPath, nil, nil); err != nil {
 		return nil, "", got, err
 	}
 	list, err := decode[struct {
-		Data struct{ Alertmanagers []alertmanager }
+		Data struct{ Alertmanagers []storedAlertmanager }
 	}](got)
 	return list.Data.Alertmanagers, got.header.Get("ETag"), got, err
 }
@@ -82,16 +86,16 @@ func (v *session) alertmanagers(ctx context.Context) (all []alertmanager, tag st
 func (v *session) changeAlertmanagers(
 	ctx context.Context, change func([]alertmanager) ([]alertmanager, error),
 ) (answer, error) {
-	all, tag, got, err := v.alertmanagers(ctx)
-	if err == nil {
-		all, err = change(all)
-	}
+	stored, tag, got, err := v.alertmanagers(ctx)
 	if err != nil {
 		return got, err
 	}
-	for i := range all {
-		a := &all[i]
-		a.UpdatedAt, a.LastSentAt, a.LastFailedAt, a.LastError = nil, nil, nil, ""
+	all := make([]alertmanager, len(stored))
+	for i := range stored {
+		all[i] = stored[i].alertmanager
+	}
+	if all, err = change(all); err != nil {
+		return got, err
 	}
 	body, err := json.Marshal(map[string]any{"alertmanagers": all})
 	if err != nil {

@@ -1,6 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
-import { draftOf, EMPTY, readAlertmanagers, readFile, saveAlertmanagers, saveFile } from './writes'
+import {
+  draftOf,
+  EMPTY,
+  readAlertmanagers,
+  readFile,
+  saveAlertmanagers,
+  saveFile,
+  type Alertmanager,
+} from './writes'
 
 let sent: string[] = []
 let bodies: unknown[] = []
@@ -106,13 +114,13 @@ describe('the list of Alertmanagers', () => {
     updatedAt: '2026-01-01T00:00:00Z',
     ...nothing,
   }
-  const B = {
+  const B: Alertmanager = {
     url: 'https://b',
     authorization: { type: 'basic', username: 'ops' },
     headers: [{ name: 'X-Tenant' }],
     updatedAt: '2026-01-01T00:00:00Z',
     ...nothing,
-  } as const
+  }
 
   it('is read', async () => {
     answers = { [GET]: { urls: ['https://a'], alertmanagers: [A] } }

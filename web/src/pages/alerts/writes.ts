@@ -2,7 +2,7 @@
 // server refuses them if somebody else changed it since the dialog was opened: their change is reported and not
 // overwritten.
 
-import { api, ApiError, type Options } from '@/api'
+import { api, ApiError, type ApiSchemas, type Options } from '@/api'
 
 import type { RuleFile, RuleFileText } from './data'
 
@@ -85,16 +85,7 @@ export async function saveFile(
 const ALERTMANAGERS = '/alertmanagers'
 
 /** An Alertmanager without its secrets, which are stored if it has an authorization or headers. */
-export interface Alertmanager {
-  url: string
-  authorization: { type: 'basic' | 'bearer'; username: string | null } | null
-  headers: readonly { name: string }[]
-  updatedAt: string
-  lastSentAt: string | null
-  lastFailedAt: string | null
-  /** Why the last request failed; null: it did not. */
-  lastError: string | null
-}
+export type Alertmanager = ApiSchemas['Alertmanager']
 
 /** The Alertmanagers, and the entity tag of this list. */
 export interface StoredAlertmanagers {

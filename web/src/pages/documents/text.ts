@@ -1,6 +1,6 @@
 // The text of a document for display. Pure.
 
-import { visible } from '@/ui/format'
+import { visible, webUrl } from '@/ui/format'
 
 import type { Passage } from './types'
 
@@ -43,12 +43,4 @@ export function placeOf(passage: Pick<Passage, 'heading' | 'page' | 'text'>, pag
 }
 
 /** Returns the URL of the source if a browser can open it safely. */
-export function safeLink(url: string | null): string | null {
-  if (!url) return null
-  try {
-    const { protocol } = new URL(url)
-    return protocol === 'https:' || protocol === 'http:' ? url : null
-  } catch {
-    return null
-  }
-}
+export const safeLink = (url: string | null): string | null => (webUrl(url) ? url : null)

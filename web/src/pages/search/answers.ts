@@ -1,5 +1,7 @@
 // An answer for display: its sentences by source, and the passages that they are from.
 
+import { webUrl } from '@/ui/format'
+
 import type { Piece } from './highlight'
 import type { Sentence } from './types'
 
@@ -79,10 +81,8 @@ function beginning(text: string): string {
 
 /** Returns the address of a document as a link; undefined if it is not an address of the web. */
 export function webLinkOf(address: string | undefined): { href: string; label: string } | undefined {
-  if (address === undefined || !URL.canParse(address)) return undefined
-  const { protocol, host, pathname, href } = new URL(address)
-  if (protocol !== 'http:' && protocol !== 'https:') return undefined
-  return { href, label: host + (pathname === '/' ? '' : pathname) }
+  const url = webUrl(address)
+  return url && { href: url.href, label: url.host + (url.pathname === '/' ? '' : url.pathname) }
 }
 
 /** The id of the element of a source. */

@@ -43,11 +43,8 @@ export type Interval = (typeof INTERVALS)[number]
 export type Scalar = ApiSchemas['PropertyValue']
 /** A limit of a range of a property. */
 export type Bound = string | number
-export type SearchBody = ApiSchemas['SearchQuery']
-export type HybridBody = ApiSchemas['HybridQuery']
-export type AnswerBody = ApiSchemas['AnswerQuery']
 /** All fields that a body may have. A route accepts a part of them. */
-export type Body = HybridBody & AnswerBody
+export type Body = ApiSchemas['HybridQuery'] & ApiSchemas['AnswerQuery']
 
 export type SavedQuery = ApiSchemas['SavedQuery']
 export type SavedKind = ApiSchemas['SavedQueryKind']

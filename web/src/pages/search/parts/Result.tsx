@@ -1,19 +1,16 @@
 // A search result: the node, the matches of the query, and the explanation.
 
-import { Network } from 'lucide-react'
 import { useState } from 'react'
-import { Link } from 'react-router'
 
-import { Button, ButtonLink, Name, num, plural, visible } from '@/ui'
+import { Button, num, plural, visible } from '@/ui'
 
 import type { GraphNode } from '../../graph/model/types'
-import { ENTITY_LABELS } from '../../graph/model/descriptions'
-import { TypeIcon } from '../../graph/parts/TypeIcon'
 import { lanesOf, partsOf, percent, hitPathOf, type LaneScore, type Part } from '../explain'
 import { highlight } from '../highlight'
 import type { Hit } from '../types'
 import { DocumentLine } from './DocumentLine'
 import { LiveValues } from './LiveValues'
+import { NodeHead } from './NodeHead'
 import { PathGraph } from './PathGraph'
 
 export interface ResultProps {
@@ -26,32 +23,22 @@ export interface ResultProps {
 
 export function Result({ hit, rank, words, names, workspace }: ResultProps) {
   const { node } = hit
-  const to = `/graph?workspace=${encodeURIComponent(workspace)}&node=${encodeURIComponent(node.id)}`
   const path = hitPathOf(hit)
   const parts = partsOf(hit.explanation ?? [])
   return (
     <li className="panel search-hit">
-      <header className="search-hit-head">
-        <span className="search-rank" aria-hidden="true">
-          {rank}
-        </span>
-        <TypeIcon type={node.entityType} named size={18} />
-        <h2>
-          <Link to={to}>
-            <Name text={node.name} strong />
-          </Link>
-        </h2>
-        <span className="search-type muted">{ENTITY_LABELS[node.entityType]}</span>
-        <ButtonLink
-          size="s"
-          variant="ghost"
-          icon={<Network size={14} />}
-          to={to}
-          aria-label={`Open ${visible(node.name, 80)} in the graph`}
-        >
-          Graph
-        </ButtonLink>
-      </header>
+      <NodeHead
+        workspace={workspace}
+        id={node.id}
+        name={node.name}
+        entityType={node.entityType}
+        heading="h2"
+        number={
+          <span className="search-rank" aria-hidden="true">
+            {rank}
+          </span>
+        }
+      />
       {hit.document && <DocumentLine workspace={workspace} nodeId={node.id} document={hit.document} />}
       {hit.snippet !== '' && (
         <p className="search-snippet" dir="auto">

@@ -1,17 +1,13 @@
 // A source of an answer: the node, its document, and the sentences in their context.
 
-import { Network } from 'lucide-react'
-import { Link } from 'react-router'
+import { cx, visible } from '@/ui'
 
-import { ButtonLink, cx, Name, visible } from '@/ui'
-
-import { ENTITY_LABELS } from '../../graph/model/descriptions'
-import { TypeIcon } from '../../graph/parts/TypeIcon'
 import { passageOf, sourceId } from '../answers'
 import type { Piece } from '../highlight'
 import type { Citation, Sentence } from '../types'
 import { DocumentLine } from './DocumentLine'
 import { LiveValues } from './LiveValues'
+import { NodeHead } from './NodeHead'
 
 interface SourceProps {
   /** The index of the citation. */
@@ -28,7 +24,6 @@ interface SourceProps {
 
 export function Source({ index, citation, sentences, description, workspace, active }: SourceProps) {
   const { nodeId, name, entityType, document, sourceUrl, liveData } = citation
-  const to = `/graph?workspace=${encodeURIComponent(workspace)}&node=${encodeURIComponent(nodeId)}`
   const passage = description === undefined ? null : passageOf(description, sentences)
   return (
     <li
@@ -37,27 +32,18 @@ export function Source({ index, citation, sentences, description, workspace, act
       aria-label={`Source ${index + 1}: ${visible(name, 80)}`}
       className={cx('panel search-hit search-source', active && 'search-source-active')}
     >
-      <header className="search-hit-head">
-        <span className="search-number" aria-hidden="true">
-          {index + 1}
-        </span>
-        <TypeIcon type={entityType} named size={18} />
-        <h3>
-          <Link to={to}>
-            <Name text={name} strong />
-          </Link>
-        </h3>
-        <span className="search-type muted">{ENTITY_LABELS[entityType]}</span>
-        <ButtonLink
-          size="s"
-          variant="ghost"
-          icon={<Network size={14} />}
-          to={to}
-          aria-label={`Open ${visible(name, 80)} in the graph`}
-        >
-          Graph
-        </ButtonLink>
-      </header>
+      <NodeHead
+        workspace={workspace}
+        id={nodeId}
+        name={name}
+        entityType={entityType}
+        heading="h3"
+        number={
+          <span className="search-number" aria-hidden="true">
+            {index + 1}
+          </span>
+        }
+      />
       {document && <DocumentLine {...{ workspace, nodeId, document, sourceUrl }} />}
       <blockquote className="search-passage" dir="auto">
         {passage ? <Passage pieces={passage} /> : <Quotes sentences={sentences} />}
