@@ -13,6 +13,7 @@ import_bare("pymilvus")
 hide("pandas")
 
 import nearest
+import reads
 import writes
 from lifetime import Lifetime
 
@@ -35,6 +36,7 @@ def main():
     from milvus_lite.adapter.grpc.server import start_server_in_thread
 
     nearest.install()
+    reads.install()
     writes.install()
     server, db, port = start_server_in_thread(options.data, "127.0.0.1", options.port)
     if port != options.port:
