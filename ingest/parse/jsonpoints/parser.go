@@ -18,6 +18,7 @@ type Parser struct {
 	maxPoints int
 	unit      scan.Unit
 	calendar  scan.Calendar
+	epochs    scan.Epochs
 
 	list     field // list of the body: points or series
 	inObject bool  // the current object is a row or series, not the request
@@ -54,7 +55,7 @@ func (p *Parser) Reset() {
 	clear(p.tags)
 	p.notes.Release()
 	*p = Parser{
-		cache: p.cache, calendar: p.calendar, tags: p.tags[:0], forms: p.forgetForms(), notes: p.notes,
+		cache: p.cache, calendar: p.calendar, epochs: p.epochs, tags: p.tags[:0], forms: p.forgetForms(), notes: p.notes,
 		json: p.json, ndjson: p.ndjson,
 	}
 }

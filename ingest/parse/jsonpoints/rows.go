@@ -220,7 +220,7 @@ func (p *Parser) readTime(i int) (us int64, end int, why rejection.Reason) {
 		}
 		return us, end, p.batch.CheckTime(us)
 	}
-	epoch, end, out := scan.Integer(p.b, i)
+	epoch, end, out := p.epochs.Integer(p.b, i)
 	switch out {
 	case scan.OK:
 		us = p.unit.Micros(epoch)

@@ -11,16 +11,19 @@ import (
 	"pgregory.net/rapid"
 )
 
+// requireNumber requires that a number is read, at the end of a body and before other bytes.
 func requireNumber(t require.TestingT, text string) {
 	want, err := strconv.ParseFloat(text, 64)
-	got, end, out := Number([]byte(text), 0)
-	require.Equal(t, len(text), end, text)
-	if err != nil {
-		require.Equal(t, Range, out, text)
-		return
+	for _, next := range []string{"", ",", "]}", ",12345678,", " , 1.5,2.5", "}0.12345"} {
+		got, end, out := Number([]byte("["+text+next), 1)
+		require.Equal(t, len(text), end-1, text+next)
+		if err != nil {
+			require.Equal(t, Range, out, text+next)
+			continue
+		}
+		require.Equal(t, OK, out, text+next)
+		require.Equal(t, math.Float64bits(want), math.Float64bits(got), "%s: want %v, got %v", text+next, want, got)
 	}
-	require.Equal(t, OK, out, text)
-	require.Equal(t, math.Float64bits(want), math.Float64bits(got), "%s: want %v, got %v", text, want, got)
 }
 
 func TestNumbersAreRoundedAsStrconvRoundsThem(t *testing.T) {
@@ -39,7 +42,7 @@ func TestNumbersAreRoundedAsStrconvRoundsThem(t *testing.T) {
 		requireNumber(t, text)
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
-	for range 200_000 {
+	for range 40_000 {
 		requireNumber(t, strconv.FormatFloat(math.Float64frombits(rng.Uint64()>>1&^(1<<62)), "eEfg"[rng.IntN(4)], -1, 64))
 		requireNumber(t, strconv.FormatFloat(rng.NormFloat64()*1000, 'f', rng.IntN(22), 64))
 		requireNumber(t, strconv.FormatUint(rng.Uint64()>>rng.IntN(64), 10)+"e"+strconv.Itoa(rng.IntN(80)-40))
@@ -47,8 +50,13 @@ func TestNumbersAreRoundedAsStrconvRoundsThem(t *testing.T) {
 }
 
 func TestAnyDecimalIsRoundedAsStrconvRoundsIt(t *testing.T) {
-	decimal := rapid.StringMatching(`-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,4})?`)
-	rapid.Check(t, func(t *rapid.T) { requireNumber(t, decimal.Draw(t, "number")) })
+	for _, pattern := range []string{
+		`-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,4})?`,
+		`-?(0|[1-9][0-9]{0,7})(\.[0-9]{1,7})?(e[0-9])?`,
+	} {
+		decimal := rapid.StringMatching(pattern)
+		rapid.Check(t, func(t *rapid.T) { requireNumber(t, decimal.Draw(t, "number")) })
+	}
 }
 
 func TestWhatIsNoJSONNumberIsRefused(t *testing.T) {
@@ -56,8 +64,10 @@ func TestWhatIsNoJSONNumberIsRefused(t *testing.T) {
 		"", "-", "+1", ".5", "1.", "1.e3", "01", "-01", "00", "1e", "1e+", "1e-", "e5", "NaN", "Infinity", "-Infinity", "-.5",
 		"0123456789",
 	} {
-		_, _, out := Number([]byte(text), 0)
-		require.Equal(t, Syntax, out, text)
+		for _, next := range []string{"", ",", ",12345678,", "]         "} {
+			_, _, out := Number([]byte(text+next), 0)
+			require.Equal(t, Syntax, out, text+next)
+		}
 	}
 }
 
@@ -76,7 +86,7 @@ func TestIntegersAreReadWhole(t *testing.T) {
 		value uint64
 		out   Outcome
 	}{
-		"0": {0, OK}, "-0": {0, OK}, "7": {7, OK}, "1700000000000": {1700000000000, OK},
+		"0": {0, OK}, "-0": {0, OK}, "12345678": {12345678, OK}, "7": {7, OK}, "1700000000000": {1700000000000, OK},
 		"9223372036854775807": {math.MaxInt64, OK},
 		"9999999999999999999": {9999999999999999999, OK}, "10000000000000000000": {0, Range}, "-1": {0, Range},
 		"1.5": {0, NotInteger}, "1.0": {0, NotInteger}, "1e3": {0, NotInteger}, "-1.5": {0, NotInteger},
@@ -90,6 +100,31 @@ func TestIntegersAreReadWhole(t *testing.T) {
 			require.Equal(t, len(text), end)
 		}
 	}
+}
+
+// Epochs reads integers in any order as Integer reads each of them.
+func TestEpochsAreReadAsIntegers(t *testing.T) {
+	integer := rapid.OneOf(
+		rapid.StringMatching(`1700000[0-9]{0,13}`), rapid.StringMatching(`-?(1700000[0-2]|0000000[01]|x)[0-9]{0,9}`),
+		rapid.StringMatching(`1700000[0-2][0-9]{0,6}[.eE][0-9]{0,2}`), rapid.StringN(0, 20, -1),
+		rapid.Just("1700000,1234567890123456"), rapid.SampledFrom([]string{"\x00\x00\x00\x00\x00\x00\x00\x00", "\x00\x00\x00\x00\x00\x00\x00\x001"}),
+	)
+	next := rapid.SampledFrom([]string{"", ",", "]", ",1700000000000,1700000000000", " ,                   "})
+	rapid.Check(t, func(t *rapid.T) {
+		var epochs Epochs
+		for range 20 {
+			body := []byte(integer.Draw(t, "integer") + next.Draw(t, "next"))
+			want, wantEnd, wantOutcome := Integer(body, 0)
+			value, end, outcome := epochs.Integer(body, 0)
+			require.Equal(t, wantOutcome, outcome, "%q", body)
+			if outcome == OK {
+				require.Equal(t, want, value, "%q", body)
+			}
+			if outcome != Syntax {
+				require.Equal(t, wantEnd, end, "%q", body)
+			}
+		}
+	})
 }
 
 func TestThePowersOfTenAreRight(t *testing.T) {
