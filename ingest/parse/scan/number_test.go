@@ -107,24 +107,31 @@ func TestEpochsAreReadAsIntegers(t *testing.T) {
 	integer := rapid.OneOf(
 		rapid.StringMatching(`1700000[0-9]{0,13}`), rapid.StringMatching(`-?(1700000[0-2]|0000000[01]|x)[0-9]{0,9}`),
 		rapid.StringMatching(`1700000[0-2][0-9]{0,6}[.eE][0-9]{0,2}`), rapid.StringN(0, 20, -1),
-		rapid.Just("1700000,1234567890123456"), rapid.SampledFrom([]string{"\x00\x00\x00\x00\x00\x00\x00\x00", "\x00\x00\x00\x00\x00\x00\x00\x001"}),
+		rapid.SampledFrom([]string{"\x00\x00\x00\x00\x00\x00\x00\x00", "\x00\x00\x00\x00\x00\x00\x00\x001"}),
 	)
 	next := rapid.SampledFrom([]string{"", ",", "]", ",1700000000000,1700000000000", " ,                   "})
 	rapid.Check(t, func(t *rapid.T) {
 		var epochs Epochs
 		for range 20 {
-			body := []byte(integer.Draw(t, "integer") + next.Draw(t, "next"))
-			want, wantEnd, wantOutcome := Integer(body, 0)
-			value, end, outcome := epochs.Integer(body, 0)
-			require.Equal(t, wantOutcome, outcome, "%q", body)
-			if outcome == OK {
-				require.Equal(t, want, value, "%q", body)
-			}
-			if outcome != Syntax {
-				require.Equal(t, wantEnd, end, "%q", body)
-			}
+			requireSameInteger(t, &epochs, integer.Draw(t, "integer")+next.Draw(t, "next"))
 		}
 	})
+	var epochs Epochs
+	for range 2 { // fewer than eight digits are not cached
+		requireSameInteger(t, &epochs, "1700000,1234567890123456")
+	}
+}
+
+func requireSameInteger(t require.TestingT, epochs *Epochs, body string) {
+	want, wantEnd, wantOutcome := Integer([]byte(body), 0)
+	value, end, outcome := epochs.Integer([]byte(body), 0)
+	require.Equal(t, wantOutcome, outcome, "%q", body)
+	if outcome == OK {
+		require.Equal(t, want, value, "%q", body)
+	}
+	if outcome != Syntax {
+		require.Equal(t, wantEnd, end, "%q", body)
+	}
 }
 
 func TestThePowersOfTenAreRight(t *testing.T) {
