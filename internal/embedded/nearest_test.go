@@ -12,3 +12,8 @@ func TestSearchesOfTheEmbeddedMilvusFindWhatMilvusLiteFinds(t *testing.T) {
 		checkInPython(t, "milvus", "testdata/nearest_check.py", seed)
 	}
 }
+
+// Without duplicates.py, an HNSW index most of whose vectors are equal does not find the others.
+func TestSearchesOfTheEmbeddedMilvusFindVectorsBesideManyEqualOnes(t *testing.T) {
+	checkInPython(t, "milvus", "testdata/duplicates_check.py")
+}

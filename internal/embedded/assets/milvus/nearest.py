@@ -8,7 +8,9 @@ Here, for searches that ask for keys alone:
 - which rows of the files stand is worked out once for a set of files, which never change;
 - a search for one partition key looks at that key's partition;
 - rows are not read: their keys are known;
-- vectors that are not flushed are taken as they lie in memory.
+- vectors that are not flushed are taken as they lie in memory;
+- up to EXACT vectors that pass the filter are all compared with the query. An HNSW index could
+  miss them: it walks from neighbor to neighbor, and few of the neighbors pass a narrow filter.
 
 What is asked for otherwise, and a milvus-lite of another version, goes its own way.
 """
@@ -22,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 VERSION = "3.2.2"  # the one whose inside this is written for
+EXACT = 16_384  # vectors of a file; to compare them takes about as long as the rest of a search
 
 
 def install():
@@ -63,6 +66,7 @@ class Standing:
 
     def __init__(self, segments, deletes):
         self.segments, self.deletes = segments, deletes
+        self.lengths = [None] * len(segments)  # of the vectors, computed when they are needed
         # With one key twice in a file, its rows cannot be told by key.
         self.told_by_key = all(len(s.pk_to_row) == s.num_rows for s in segments)
         newest = {}
@@ -85,6 +89,20 @@ class Standing:
             and all(a is b for a, b in zip(segments, self.segments))
             and deletes == self.deletes
         )
+
+    def compare(self, n, vector_field, queries, mask, top_k):
+        """The nearest of the vectors of a file for which the mask is true, by cosine: their rows and
+        distances, by query."""
+        vectors, _ = self.segments[n].vector_data(vector_field)
+        if self.lengths[n] is None:
+            self.lengths[n] = np.maximum(np.linalg.norm(vectors, axis=1), np.finfo(np.float32).tiny)
+        rows = np.flatnonzero(mask)
+        unit = queries / np.maximum(np.linalg.norm(queries, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        products = (unit @ vectors.T)[:, rows] if 2 * len(rows) > len(mask) else unit @ vectors[rows].T
+        distances = 1 - products / self.lengths[n][rows]
+        for of_query in distances:
+            near = np.argsort(of_query) if top_k >= len(rows) else np.argpartition(of_query, top_k)[:top_k]
+            yield rows[near], of_query[near]
 
 
 class Fresh:
@@ -194,18 +212,20 @@ def search(
     fresh = Fresh(memtable, vector_field, partitions)
     found = [[] for _ in range(len(queries))]  # by query: distance, source, row
 
-    def recall(source, index, mask):
-        if not mask.any():
-            return
-        rows, distances = index.search(queries, top_k, valid_mask=None if mask.all() else mask, params=search_params)
-        for q in range(len(queries)):
-            for row, distance in zip(rows[q].tolist(), distances[q].tolist()):
+    def keep(source, results):
+        for q, (rows, distances) in enumerate(results):
+            for row, distance in zip(rows.tolist(), distances.tolist()):
                 if row < 0:
                     break  # there are no more
                 found[q].append((distance, source, row))
 
+    def recall(source, index, mask):
+        if mask.any():
+            mask = None if mask.all() else mask
+            keep(source, zip(*index.search(queries, top_k, valid_mask=mask, params=search_params)))
+
     keys, older = [], {}
-    for segment, mask in zip(standing.segments, standing.masks):
+    for n, (segment, mask) in enumerate(zip(standing.segments, standing.masks)):
         if partitions is not None and segment.partition not in partitions:
             continue
         mask, row_of, seqs = mask.copy(), segment.pk_to_row, segment.seqs
@@ -223,7 +243,10 @@ def search(
         vectors, filled = segment.vector_data(vector_field)
         if filled is not None:
             mask &= filled
-        recall(len(keys), segment.indexes.get(vector_field) or BruteForceIndex.build(vectors, metric_type), mask)
+        if metric_type == "COSINE" and mask.sum() <= EXACT:
+            keep(len(keys), standing.compare(n, vector_field, queries, mask, top_k))
+        else:
+            recall(len(keys), segment.indexes.get(vector_field) or BruteForceIndex.build(vectors, metric_type), mask)
         keys.append(segment.pks)
 
     pks, vectors, table = fresh.rows(

@@ -12,6 +12,7 @@ from bare import hide, import_bare
 import_bare("pymilvus")
 hide("pandas")
 
+import duplicates
 import nearest
 import reads
 import writes
@@ -35,6 +36,7 @@ def main():
 
     from milvus_lite.adapter.grpc.server import start_server_in_thread
 
+    duplicates.install()
     nearest.install()
     reads.install()
     writes.install()
