@@ -28,6 +28,8 @@ type subgraph struct {
 	Nodes     []subgraphNode   `json:"nodes"`
 	Edges     []graphjson.Edge `json:"edges"`
 	Truncated bool             `json:"truncated"`
+	// AsOfSequence is the sequence of a subgraph as of a moment.
+	AsOfSequence int64 `json:"asOfSequence,omitzero"`
 }
 
 type subgraphNode struct {
@@ -47,12 +49,20 @@ func (a *api) getSubgraph(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer share.Release()
+	if q.AsOf.IsSet() {
+		history, err := a.past.Acquire(ctx, pastNeighborMemory)
+		if err != nil {
+			return err
+		}
+		defer history.Release()
+	}
 	found, err := a.Graph.Subgraph(ctx, request.PrincipalOf(ctx).Workspace, q)
 	if err != nil {
 		return err
 	}
 	shown := subgraph{
 		Nodes: make([]subgraphNode, len(found.Nodes)), Edges: graphjson.OfEdges(found.Edges), Truncated: found.Truncated,
+		AsOfSequence: found.Sequence,
 	}
 	for i := range found.Nodes {
 		shown.Nodes[i] = subgraphNode{Node: graphjson.OfNode(&found.Nodes[i].Node), Depth: found.Nodes[i].Depth}
@@ -74,7 +84,7 @@ func subgraphQuery(p *request.Params) (graphread.SubgraphQuery, error) {
 	q := graphread.SubgraphQuery{
 		Seeds: seeds, Depth: p.Int("depth", 1, 0, maxDepth), Out: direction != "in", In: direction != "out",
 		RelationTypes: p.Strings("relationType"), EntityTypes: entityTypes(p),
-		MaxNodes: p.Int("limit", defaultSubgraphNodes, 1, maxSubgraphNodes), MaxBytes: subgraphBytes,
+		MaxNodes: p.Int("limit", defaultSubgraphNodes, 1, maxSubgraphNodes), MaxBytes: subgraphBytes, AsOf: moment(p),
 	}
 	if q.MaxNodes < len(seeds) {
 		p.Fail("limit", "must be at least the number of nodeId")

@@ -202,6 +202,8 @@ type SubgraphOptions struct {
 	RelationTypes []string
 	// EntityTypes restricts the nodes that are traversed and returned. The given nodes may be of any type.
 	EntityTypes []EntityType
+	// AsOf selects a state of the graph. The default is the current one.
+	AsOf AsOf
 }
 
 // Subgraph returns the nodes within a number of edges of up to 20 nodes, with all edges between the returned nodes. The
@@ -216,6 +218,7 @@ func (n *Nodes) Subgraph(ctx context.Context, ids []string, options SubgraphOpti
 	setText(q, "direction", options.Direction)
 	setTexts(q, "relationType", options.RelationTypes)
 	setTexts(q, "entityType", options.EntityTypes)
+	options.AsOf.addTo(q)
 	return fetch[*Subgraph](ctx, n.t, getSubgraph.withQuery(q))
 }
 

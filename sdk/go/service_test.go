@@ -218,6 +218,9 @@ func TestServiceGraph(t *testing.T) {
 	neighbors, err = client.Nodes.Neighbors(ctx, hall.ID, livegraph.NeighborFilter{AsOf: before}, livegraph.Paging{})
 	noError(t, err)
 	equal(t, pump.ID, neighbors.Items[0].Node.ID)
+	part, err := client.Nodes.Subgraph(ctx, []string{hall.ID}, livegraph.SubgraphOptions{AsOf: before})
+	noError(t, err)
+	check(t, len(part.Edges) == 1 && part.AsOfSequence == int64(before.Sequence), "%+v", part)
 	equal(t, []string{edge.ID}, deleted.Affected.Edges)
 	for cascade, err := range client.Changes.AllEdges(ctx, *deleted.Sequence) {
 		noError(t, err)

@@ -1868,6 +1868,9 @@ type Subgraph struct {
 
 	// Whether nodes or edges may be missing.
 	Truncated bool `json:"truncated"`
+
+	// Only in a response as of a moment: the sequence of the last change that the state includes.
+	AsOfSequence int64 `json:"asOfSequence,omitempty"`
 }
 
 // SubgraphNode is a node of a subgraph.

@@ -32,7 +32,9 @@ var pastNeighborQueries = []string{
 	"", "depth=3", "depth=2&direction=out&entityType=object", "direction=in&relationType=r1",
 }
 
-// remember reads all nodes, edges and neighbors.
+var pastSubgraphQueries = []string{"depth=3", "depth=2&direction=in&entityType=object", "depth=1&relationType=r1"}
+
+// remember reads all nodes, edges, neighbors and subgraphs.
 func (g *pastGraph) remember(t *testing.T) {
 	t.Helper()
 	state := map[string]string{}
@@ -40,6 +42,10 @@ func (g *pastGraph) remember(t *testing.T) {
 		state["nodes/"+id] = g.answer(t, "nodes/"+id, "")
 		for _, query := range pastNeighborQueries {
 			path := "nodes/" + id + "/neighbors?" + query
+			state[path] = g.answer(t, path, "")
+		}
+		for _, query := range pastSubgraphQueries {
+			path := "subgraph?nodeId=" + id + "," + g.nodes[0] + "&" + query
 			state[path] = g.answer(t, path, "")
 		}
 	}
@@ -54,10 +60,7 @@ func (g *pastGraph) remember(t *testing.T) {
 // the sequence in the answer must be the expected one.
 func (g *pastGraph) answer(t *testing.T, path, moment string, sequence ...int) string {
 	t.Helper()
-	if moment != "" {
-		path += map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + moment
-	}
-	a := g.Do(t, contract.Request{Path: "/api/queries/" + path})
+	a := g.Do(t, contract.Request{Path: queryPath(path, moment)})
 	if a.Status != http.StatusOK {
 		require.Equal(t, http.StatusNotFound, a.Status, "%s %s", path, a.Body)
 		return "404"
@@ -70,6 +73,7 @@ func (g *pastGraph) answer(t *testing.T, path, moment string, sequence ...int) s
 			require.EqualValues(t, sequence[0], d["asOfSequence"])
 		}
 		delete(d, "asOfSequence")
+		require.NotEqual(t, true, d["truncated"])
 	case []any:
 		meta := pastMetaOf(t, a)
 		require.False(t, meta.Truncated)
@@ -86,6 +90,14 @@ func (g *pastGraph) answer(t *testing.T, path, moment string, sequence ...int) s
 	text, err := json.Marshal(data)
 	require.NoError(t, err)
 	return string(text)
+}
+
+// queryPath returns the path of a read, with further parameters.
+func queryPath(path, parameters string) string {
+	if parameters != "" {
+		path += map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + parameters
+	}
+	return "/api/queries/" + path
 }
 
 // pastMeta has the fields of meta that only some lists have.
@@ -200,7 +212,7 @@ func TestBadMomentsAreRefused(t *testing.T) {
 	w := startCommands(t)
 	a, b := w.newNode(t, "a"), w.newNode(t, "b")
 	edge := w.newEdge(t, a, b)
-	reads := []string{"nodes/" + a, "edges/" + edge, "nodes/" + a + "/neighbors"}
+	reads := []string{"nodes/" + a, "edges/" + edge, "nodes/" + a + "/neighbors", "subgraph?nodeId=" + a}
 	for _, path := range reads {
 		for query, field := range map[string]string{
 			"asOfSequence=0": "asOfSequence", "asOfSequence=-1": "asOfSequence", "asOfSequence=x": "asOfSequence",
@@ -210,17 +222,17 @@ func TestBadMomentsAreRefused(t *testing.T) {
 			"asOf=yesterday": "asOf", "asOf=": "asOf", "asOf=2026-01-01": "asOf",
 			"asOf=2026-01-01T00:00:00Z&asOfSequence=1": "asOf",
 		} {
-			w.Do(t, contract.Request{Path: "/api/queries/" + path + "?" + query}).RequireFailure(
+			w.Do(t, contract.Request{Path: queryPath(path, query)}).RequireFailure(
 				t, http.StatusBadRequest, validation, "", map[string]any{"field": field},
 			)
 		}
 		for _, query := range []string{"asOf=2020-01-01T00:00:00Z", "asOf=0000-01-01T00:00:00Z"} {
-			w.Do(t, contract.Request{Path: "/api/queries/" + path + "?" + query}).RequireFailure(
+			w.Do(t, contract.Request{Path: queryPath(path, query)}).RequireFailure(
 				t, http.StatusNotFound, "NOT_FOUND", "", nil,
 			)
 		}
 		require.Equal(t, http.StatusOK, w.Do(t, contract.Request{
-			Path: "/api/queries/" + path + "?asOf=9999-12-31T23:59:59Z",
+			Path: queryPath(path, "asOf=9999-12-31T23:59:59Z"),
 		}).Status)
 	}
 	w.Do(t, contract.Request{Path: "/api/queries/edges/" + edge + "?asOfSequence=2"}).RequireFailure(
@@ -241,8 +253,9 @@ func TestThePastOfPurgedNodesIsGone(t *testing.T) {
 	_, err := w.DB.RequestPurge(t.Context(), gone)
 	require.NoError(t, err)
 	require.NoError(t, w.DB.PurgeNode(t.Context(), gone))
-	for _, path := range []string{"nodes/" + b, "edges/" + edge, "nodes/" + b + "/neighbors"} {
-		w.Do(t, contract.Request{Path: "/api/queries/" + path + "?asOfSequence=5"}).RequireFailure(
+	reads := []string{"nodes/" + b, "edges/" + edge, "nodes/" + b + "/neighbors", "subgraph?nodeId=" + a + "," + b}
+	for _, path := range reads {
+		w.Do(t, contract.Request{Path: queryPath(path, "asOfSequence=5")}).RequireFailure(
 			t, http.StatusNotFound, "NOT_FOUND", "", map[string]any{"reason": "purged"},
 		)
 	}
@@ -250,6 +263,11 @@ func TestThePastOfPurgedNodesIsGone(t *testing.T) {
 	require.Equal(t, pastMeta{AsOfSequence: 5, Truncated: true}, pastMetaOf(t, around))
 	require.Len(t, found, 1)
 	require.Equal(t, other, found[0].Edges[0].ID)
+	var part subgraphAnswer
+	w.Get(t, "/api/queries/subgraph?asOfSequence=5&nodeId="+a, &part)
+	require.True(t, part.Truncated)
+	require.Equal(t, map[string]int{a: 0, c: 1}, part.depths())
+	require.Equal(t, []string{other}, part.edgeIDs())
 }
 
 // All pages of a list as of a time are of the same sequence.
@@ -284,11 +302,14 @@ func TestTooLongHistoriesAreRefused(t *testing.T) {
 	w.mustExecute(t, updateNode(a, `"name":"c"`))
 	w.mustExecute(t, `{"type":"UPDATE_EDGE","payload":{"id":"`+edge+`","relationType":"r"}}`)
 	w.DB.SetPastEntries(4)
-	for _, path := range []string{"nodes/" + a, "edges/" + edge, "nodes/" + a + "/neighbors"} {
-		w.Do(t, contract.Request{Path: "/api/queries/" + path + "?asOfSequence=8"}).RequireFailure(
+	reads := []string{"nodes/" + a, "edges/" + edge, "nodes/" + a + "/neighbors", "subgraph?nodeId=" + a}
+	for _, path := range append(reads, "nodes/"+b+"/neighbors", "subgraph?nodeId="+b) { // b has only too many edges
+		w.Do(t, contract.Request{Path: queryPath(path, "asOfSequence=8")}).RequireFailure(
 			t, http.StatusUnprocessableEntity, validation, "", map[string]any{"reason": "history_too_long"},
 		)
-		short := w.Do(t, contract.Request{Path: "/api/queries/" + path + "?asOfSequence=3"})
+	}
+	for _, path := range reads {
+		short := w.Do(t, contract.Request{Path: queryPath(path, "asOfSequence=3")})
 		require.Equal(t, http.StatusOK, short.Status, "%s", short.Body)
 	}
 }

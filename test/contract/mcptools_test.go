@@ -93,6 +93,8 @@ func requireSubgraph(t *testing.T, call func(string, any) toolAnswer, hub string
 	require.NoError(t, json.Unmarshal(a.Result, &found))
 	require.Len(t, found.Nodes, 5)
 	require.NotEmpty(t, a.Notes, "there are more")
+	a = call("subgraph", map[string]any{"nodeIds": []string{hub}, "asOfSequence": 3})
+	require.Len(t, a.Citations, 2)
 	a = call("subgraph", map[string]any{"nodeIds": []string{hub}, "depth": 0})
 	require.NoError(t, json.Unmarshal(a.Result, &found))
 	require.Len(t, found.Nodes, 1)

@@ -41,6 +41,7 @@ type subgraphInput struct {
 	RelationTypes []string `json:"relationTypes,omitempty" jsonschema:"only edges of these types"`
 	EntityTypes   []string `json:"entityTypes,omitempty" jsonschema:"only nodes of these types, besides the given ones"`
 	Limit         int      `json:"limit,omitempty" jsonschema:"number of nodes, the given ones included, default 20, at most 50"`
+	momentInput
 }
 
 // defaultSubgraph is the number of nodes of a subgraph: as many as can be given.
@@ -56,6 +57,7 @@ func (in *subgraphInput) values() url.Values {
 	setText(query, "direction", in.Direction)
 	addAll(query, "relationType", in.RelationTypes)
 	addAll(query, "entityType", in.EntityTypes)
+	in.addTo(query)
 	return query
 }
 

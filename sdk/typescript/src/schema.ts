@@ -278,6 +278,9 @@ export interface paths {
          *     A traversal follows at most 10,000 edges, and at most 1,000 in each direction from each node that is not given.
          *     The response has at most `limit` nodes, the nearest ones, and 2,000 edges, and about 4 MiB of each. If nodes or
          *     edges may be missing, `truncated` is true.
+         *
+         *     With `asOfSequence` or `asOf`, the nodes and edges are as of that state of the graph, and the response has
+         *     `asOfSequence`. Nodes whose content was purged since are missing, and `truncated` is then true.
          */
         get: operations["getSubgraph"];
         put?: never;
@@ -2741,6 +2744,7 @@ export interface components {
             edges: components["schemas"]["Edge"][];
             /** @description Whether nodes or edges may be missing. */
             truncated: boolean;
+            asOfSequence?: components["schemas"]["AsOfSequence"];
         };
         SubgraphAnswer: {
             success: components["schemas"]["Succeeded"];
@@ -5518,6 +5522,13 @@ export interface operations {
                  *     type.
                  */
                 entityType?: components["schemas"]["EntityType"][];
+                /** @description Read the graph as of this sequence, after the change that has it. A sequence beyond the newest change returns 400. */
+                asOfSequence?: components["parameters"]["AsOfSequence"];
+                /**
+                 * @description Read the graph as of this time, after the last change up to it. RFC 3339. Times of changes are those of the
+                 *     server. Cannot be combined with `asOfSequence`.
+                 */
+                asOf?: components["parameters"]["AsOf"];
             };
             header: {
                 /** @description The workspace. */
@@ -5549,6 +5560,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             502: components["responses"]["BadGateway"];

@@ -25,6 +25,14 @@ type SubgraphQuery struct {
 	EntityTypes   []string // reach only nodes of one of these; nil: all. Seeds may be of any type
 	MaxNodes      int      // the nearest ones are returned
 	MaxBytes      int      // approximate maximum size of the nodes, and of the edges
+	AsOf          Moment   // the state of the graph; not set: the current one
+}
+
+// neighbors returns the part of the query that a walk uses.
+func (q *SubgraphQuery) neighbors() NeighborQuery {
+	return NeighborQuery{
+		Depth: q.Depth, Out: q.Out, In: q.In, RelationTypes: q.RelationTypes, EntityTypes: q.EntityTypes, AsOf: q.AsOf,
+	}
 }
 
 // SubgraphNode is a node of a subgraph.
@@ -38,22 +46,24 @@ type Subgraph struct {
 	Nodes     []SubgraphNode // sorted by depth and id
 	Edges     []graph.Edge   // sorted by id
 	Truncated bool           // whether nodes or edges may be missing
+	Sequence  int64          // that the subgraph is as of; 0: it is current
 }
 
 // Subgraph reads a subgraph. The error is NotFound if a seed is not a live node.
 func (db *Store) Subgraph(ctx context.Context, workspace uuid.UUID, q SubgraphQuery) (s Subgraph, err error) {
+	if q.AsOf.IsSet() {
+		return db.subgraphAsOf(ctx, workspace, q)
+	}
 	err = db.root.InReadTx(ctx, func(tx pgx.Tx) error {
-		w := &walk{
-			tx: tx, workspace: workspace, edgesLeft: maxWalkEdges,
-			query: NeighborQuery{
-				Depth: q.Depth, Out: q.Out, In: q.In, RelationTypes: q.RelationTypes, EntityTypes: q.EntityTypes,
-			},
+		w := &walk{tx: tx, workspace: workspace, edgesLeft: maxWalkEdges, query: q.neighbors()}
+		if err := w.requireSeeds(ctx, q.Seeds); err != nil {
+			return err
 		}
-		found, err := w.runFrom(ctx, q.Seeds, q.MaxNodes)
+		found, more, err := q.walk(ctx, w)
 		if err != nil {
 			return err
 		}
-		s.Truncated = w.truncated
+		s.Truncated = w.truncated || more
 		if err := s.readNodes(ctx, w, found, q.MaxBytes); err != nil {
 			return err
 		}
@@ -65,50 +75,28 @@ func (db *Store) Subgraph(ctx context.Context, workspace uuid.UUID, q SubgraphQu
 	return s, nil
 }
 
-// runFrom walks the graph from several nodes, and returns at most maxNodes of the nodes found, in order. It follows
-// edges only through nodes that are listed.
-func (w *walk) runFrom(ctx context.Context, seeds []uuid.UUID, maxNodes int) (found []NeighborPosition, err error) {
+// errNoSeed returns the error for a seed that is not a live node.
+func errNoSeed() error { return fault.New(fault.NotFound, "No such node").With("field", "nodeId") }
+
+// requireSeeds returns an error if a seed is not a live node.
+func (w *walk) requireSeeds(ctx context.Context, seeds []uuid.UUID) error {
 	var live int
-	err = w.tx.QueryRow(ctx, `SELECT count(*) FROM nodes WHERE workspace_id = $1 AND id = ANY($2) AND NOT deleted`,
+	err := w.tx.QueryRow(ctx, `SELECT count(*) FROM nodes WHERE workspace_id = $1 AND id = ANY($2) AND NOT deleted`,
 		w.workspace, seeds).Scan(&live)
 	if err == nil && live != len(seeds) {
-		err = fault.New(fault.NotFound, "No such node").With("field", "nodeId")
+		err = errNoSeed()
 	}
-	if err != nil {
-		return nil, err
-	}
-	frontier, seen := seeds, make(map[uuid.UUID]bool, len(seeds))
-	for depth := 0; ; depth++ {
-		uuids.Sort(frontier)
-		for _, id := range frontier {
-			seen[id] = true
-			found = append(found, NeighborPosition{Depth: depth, ID: id})
-		}
-		if len(found) > maxNodes {
-			w.truncated = true
-			return found[:maxNodes], nil
-		}
-		if depth == w.query.Depth || len(frontier) == 0 {
-			return found, nil
-		}
-		steps, err := w.follow(ctx, frontier, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		if frontier, err = w.filterListed(ctx, unseen(steps, seen)); err != nil {
-			return nil, err
-		}
-	}
+	return err
 }
 
-// unseen returns the nodes to which steps lead and that were not seen.
-func unseen(steps []step, seen map[uuid.UUID]bool) (ids []uuid.UUID) {
-	for _, s := range steps {
-		if !seen[s.to] {
-			ids = append(ids, s.to)
-		}
+// around returns the nodes to which the edges of the frontier lead.
+func (w *walk) around(ctx context.Context, frontier []uuid.UUID, depth int) ([]uuid.UUID, error) {
+	steps, err := w.follow(ctx, frontier, depth)
+	ids := make([]uuid.UUID, len(steps))
+	for i, s := range steps {
+		ids[i] = s.to
 	}
-	return uuids.Distinct(ids)
+	return ids, err
 }
 
 // readNodes reads the nodes, of which it leaves out the last ones if all together are too large.

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 )
 
 // levelWalk walks a graph, now or as of a moment, from one depth to the next.
@@ -13,6 +15,41 @@ type levelWalk interface {
 	step(ctx context.Context, frontier []uuid.UUID, depth int) ([]uuid.UUID, error)
 	// filterListed returns those of the nodes that are to be listed.
 	filterListed(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error)
+}
+
+// seedWalk walks a graph, now or as of a moment, from several nodes.
+type seedWalk interface {
+	// around returns the nodes to which the edges of the frontier lead, at a depth.
+	around(ctx context.Context, frontier []uuid.UUID, depth int) ([]uuid.UUID, error)
+	// filterListed returns those of the nodes that are to be listed.
+	filterListed(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error)
+}
+
+// walk walks the graph from the seeds, and returns at most q.MaxNodes of the nodes found, in order, and whether there
+// are more. It follows edges only through nodes that are listed.
+func (q *SubgraphQuery) walk(ctx context.Context, w seedWalk) (found []NeighborPosition, more bool, err error) {
+	frontier, seen := q.Seeds, make(map[uuid.UUID]bool, len(q.Seeds))
+	for depth := 0; ; depth++ {
+		uuids.Sort(frontier)
+		for _, id := range frontier {
+			seen[id] = true
+			found = append(found, NeighborPosition{Depth: depth, ID: id})
+		}
+		if len(found) > q.MaxNodes {
+			return found[:q.MaxNodes], true, nil
+		}
+		if depth == q.Depth || len(frontier) == 0 {
+			return found, false, nil
+		}
+		next, err := w.around(ctx, frontier, depth+1)
+		if err != nil {
+			return nil, false, err
+		}
+		next = slices.DeleteFunc(next, func(id uuid.UUID) bool { return seen[id] })
+		if frontier, err = w.filterListed(ctx, uuids.Distinct(next)); err != nil {
+			return nil, false, err
+		}
+	}
 }
 
 // walk walks the graph from the node of the query, and returns the nodes to list, in order.

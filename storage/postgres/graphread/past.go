@@ -1,16 +1,15 @@
 package graphread
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/edgehistory"
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
@@ -32,29 +31,6 @@ type past struct {
 	sequence    int64
 	entriesLeft int
 	bytesLeft   int64
-}
-
-// place is the position of a step in the journal.
-type place struct {
-	sequence int64
-	step     int
-}
-
-func (p place) compare(other place) int {
-	return cmp.Or(cmp.Compare(p.sequence, other.sequence), cmp.Compare(p.step, other.step))
-}
-
-// edgeStep is the state of an edge after a step.
-type edgeStep struct {
-	edge *graph.Edge
-	place
-}
-
-// cascadeStep is a step that deleted or restored the edges of a node.
-type cascadeStep struct {
-	cascade *graph.Cascade
-	at      time.Time
-	place
 }
 
 func errTooLong() error {
@@ -239,16 +215,15 @@ func (p *past) changedEdge(ctx context.Context, row *graph.Edge) (*graph.Edge, e
 	if err != nil {
 		return nil, err
 	}
-	h := newEdgeHistory()
-	h.want = func(e *graph.Edge) bool { return e.ID == row.ID }
-	if err := p.readChanges(ctx, distinct(last), h.add); err != nil {
+	h := edgehistory.New(func(e *graph.Edge) bool { return e.ID == row.ID })
+	if err := p.readChanges(ctx, distinct(last), h.Add); err != nil {
 		return nil, err
 	}
 	from := last[row.ID]
 	if err := p.readCascades(ctx, h, map[uuid.UUID]int64{row.SourceID: from, row.TargetID: from}); err != nil {
 		return nil, err
 	}
-	if e := h.state(row.ID); !e.Deleted {
+	if e := h.State(row.ID); !e.Deleted {
 		return e, nil
 	}
 	return nil, nil

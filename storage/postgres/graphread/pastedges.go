@@ -2,77 +2,12 @@ package graphread
 
 import (
 	"context"
-	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/edgehistory"
 )
-
-// edgeHistory has what the journal says of edges: the last step of each, and the cascades of their ends.
-type edgeHistory struct {
-	want     func(*graph.Edge) bool // of which edges steps are kept; nil: all
-	last     map[uuid.UUID]edgeStep
-	cascades map[uuid.UUID]map[place]cascadeStep // by the node that was deleted or restored
-}
-
-func newEdgeHistory() *edgeHistory {
-	return &edgeHistory{last: map[uuid.UUID]edgeStep{}, cascades: map[uuid.UUID]map[place]cascadeStep{}}
-}
-
-// add adds the steps of a change.
-func (h *edgeHistory) add(c *graph.Change) error {
-	for i := range c.Steps {
-		at := place{sequence: int64(c.Sequence), step: i}
-		if e := c.Steps[i].Edge; e != nil && h.want(e) {
-			if known, ok := h.last[e.ID]; !ok || known.compare(at) < 0 {
-				h.last[e.ID] = edgeStep{edge: e, place: at}
-			}
-		}
-		if cascade := c.Steps[i].Cascade; cascade != nil {
-			node := cascade.Mark.Node
-			if h.cascades[node] == nil {
-				h.cascades[node] = map[place]cascadeStep{}
-			}
-			h.cascades[node][at] = cascadeStep{cascade: cascade, at: c.At, place: at}
-		}
-	}
-	return nil
-}
-
-// state returns the state of an edge that has a step: after the step and the cascades since.
-func (h *edgeHistory) state(id uuid.UUID) *graph.Edge {
-	last := h.last[id]
-	e := *last.edge
-	var since []cascadeStep
-	for _, node := range slices.Compact([]uuid.UUID{e.SourceID, e.TargetID}) {
-		for _, c := range h.cascades[node] {
-			if c.compare(last.place) > 0 {
-				since = append(since, c)
-			}
-		}
-	}
-	slices.SortFunc(since, func(a, b cascadeStep) int { return a.compare(b.place) })
-	for i := range since {
-		since[i].apply(&e)
-	}
-	return &e
-}
-
-// apply changes an edge as [graph.Cascade] describes.
-func (c *cascadeStep) apply(e *graph.Edge) {
-	mark := c.cascade.Mark
-	switch {
-	case !c.cascade.Restored && !e.Deleted:
-		e.Deleted, e.DeletedBy, e.Taken = true, mark.Sequence, mark
-	case c.cascade.Restored && e.IsTaken() && e.Taken == mark:
-		e.Deleted, e.DeletedBy = false, 0
-	default:
-		return
-	}
-	e.Touch(graph.Sequence(c.sequence), c.at)
-}
 
 // countEntries returns how many changes the history of each node has from a sequence on, counted up to one more than
 // the limit.
@@ -104,7 +39,7 @@ const (
 
 // readMatching reads the changes of the histories of nodes, from a sequence on, that meet a condition.
 func (p *past) readMatching(
-	ctx context.Context, h *edgeHistory, nodes []uuid.UUID, from []int64, condition string,
+	ctx context.Context, h *edgehistory.History, nodes []uuid.UUID, from []int64, condition string,
 ) error {
 	rows, err := p.tx.Query(ctx, `SELECT DISTINCT k.sequence FROM unnest($3::uuid[], $4::bigint[]) AS r (id, first)
 		JOIN journal_nodes k ON k.workspace_id = $1 AND k.node_id = r.id AND k.sequence >= r.first AND k.sequence <= $2
@@ -117,11 +52,11 @@ func (p *past) readMatching(
 	if err != nil {
 		return err
 	}
-	return p.readChanges(ctx, sequences, h.add)
+	return p.readChanges(ctx, sequences, h.Add)
 }
 
 // readCascades adds the cascades of nodes from a sequence on. A node that was not changed since has none.
-func (p *past) readCascades(ctx context.Context, h *edgeHistory, from map[uuid.UUID]int64) error {
+func (p *past) readCascades(ctx context.Context, h *edgehistory.History, from map[uuid.UUID]int64) error {
 	ids := make([]uuid.UUID, 0, len(from))
 	for id := range from {
 		ids = append(ids, id)

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/edgehistory"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/uuids"
 )
@@ -20,9 +21,7 @@ func (db *Store) neighborsAsOf(
 		q.AsOf = Moment{Sequence: q.After.Sequence}
 	}
 	err = db.inPast(ctx, workspace, q.AsOf, func(p *past) error {
-		w := &pastWalk{past: p, query: q, history: newEdgeHistory(),
-			reached: newReached[*graph.Edge](q.Node), expanded: map[uuid.UUID]bool{}}
-		w.history.want = func(e *graph.Edge) bool { return w.expanded[e.SourceID] || w.expanded[e.TargetID] }
+		w := newPastWalk(p, &q, q.Node)
 		if err := w.requireStart(ctx); err != nil {
 			return err
 		}
@@ -46,11 +45,21 @@ func (db *Store) neighborsAsOf(
 type pastWalk struct {
 	*past
 
-	query     NeighborQuery
-	history   *edgeHistory
+	query     *NeighborQuery
+	starts    []uuid.UUID // whose histories must not be too long
+	history   *edgehistory.History
 	expanded  map[uuid.UUID]bool // nodes whose edges are in history
 	reached   reached[*graph.Edge]
 	truncated bool
+}
+
+func newPastWalk(p *past, q *NeighborQuery, starts ...uuid.UUID) *pastWalk {
+	w := &pastWalk{
+		past: p, query: q, starts: starts, expanded: map[uuid.UUID]bool{},
+		reached: newReached[*graph.Edge](q.Node),
+	}
+	w.history = edgehistory.New(func(e *graph.Edge) bool { return w.expanded[e.SourceID] || w.expanded[e.TargetID] })
+	return w
 }
 
 // requireStart returns an error if the node of the query was not live or was purged since.
@@ -68,20 +77,33 @@ func (w *pastWalk) requireStart(ctx context.Context) error {
 }
 
 // step follows the edges of the frontier, and returns the nodes that they lead to first.
-func (w *pastWalk) step(ctx context.Context, frontier []uuid.UUID, depth int) ([]uuid.UUID, error) {
+func (w *pastWalk) step(ctx context.Context, frontier []uuid.UUID, depth int) (next []uuid.UUID, err error) {
+	err = w.eachStep(ctx, frontier, func(id uuid.UUID, e *graph.Edge) {
+		if w.reached.add(id, e, depth) {
+			next = append(next, id)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w.withoutPurged(ctx, next)
+}
+
+// eachStep calls reach with each live edge of the frontier in a direction of the query, and the node to which it leads.
+func (w *pastWalk) eachStep(ctx context.Context, frontier []uuid.UUID, reach func(uuid.UUID, *graph.Edge)) error {
 	isFrontier := make(map[uuid.UUID]bool, len(frontier))
 	for _, id := range frontier {
 		isFrontier[id] = true
 	}
-	live, err := w.liveEdges(ctx, frontier, isFrontier)
+	live, err := w.liveEdges(ctx, frontier, func(e *graph.Edge) bool {
+		return isFrontier[e.SourceID] || isFrontier[e.TargetID]
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var next []uuid.UUID
-	reach := func(id uuid.UUID, e *graph.Edge) {
-		if w.reached.add(id, e, depth) {
-			next = append(next, id)
-		}
+	if len(live) > maxWalkEdges {
+		w.truncated = true
+		live = live[:maxWalkEdges]
 	}
 	for _, e := range live {
 		if w.query.Out && isFrontier[e.SourceID] {
@@ -91,48 +113,48 @@ func (w *pastWalk) step(ctx context.Context, frontier []uuid.UUID, depth int) ([
 			reach(e.SourceID, e)
 		}
 	}
-	purged, err := w.purged(ctx, next)
-	if len(purged) > 0 {
-		w.truncated = true
-		next = slices.DeleteFunc(next, func(id uuid.UUID) bool { return purged[id] })
-	}
-	return next, err
+	return nil
 }
 
-// liveEdges returns the live edges at the frontier, in the order of ids.
+// withoutPurged returns the nodes that were not purged. Edges to the others are missing.
+func (w *pastWalk) withoutPurged(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+	purged, err := w.purged(ctx, ids)
+	if len(purged) > 0 {
+		w.truncated = true
+		ids = slices.DeleteFunc(ids, func(id uuid.UUID) bool { return purged[id] })
+	}
+	return ids, err
+}
+
+// liveEdges expands nodes, and returns the live edges that pass a condition, in the order of ids.
 func (w *pastWalk) liveEdges(
-	ctx context.Context, frontier []uuid.UUID, isFrontier map[uuid.UUID]bool,
+	ctx context.Context, nodes []uuid.UUID, condition func(*graph.Edge) bool,
 ) ([]*graph.Edge, error) {
-	if err := w.expand(ctx, frontier); err != nil {
+	if err := w.expand(ctx, nodes); err != nil {
 		return nil, err
 	}
 	ends := map[uuid.UUID]int64{} // from which sequence the cascades of the other ends count
 	var ids []uuid.UUID
-	for id, last := range w.history.last {
-		e := last.edge
-		if !isFrontier[e.SourceID] && !isFrontier[e.TargetID] || !w.passes(e) {
-			continue
+	w.history.Edges(func(e *graph.Edge, sequence int64) {
+		if !condition(e) || !w.passes(e) {
+			return
 		}
-		ids = append(ids, id)
+		ids = append(ids, e.ID)
 		for _, end := range []uuid.UUID{e.SourceID, e.TargetID} {
-			if first, ok := ends[end]; !w.expanded[end] && (!ok || last.sequence < first) {
-				ends[end] = last.sequence
+			if first, ok := ends[end]; !w.expanded[end] && (!ok || sequence < first) {
+				ends[end] = sequence
 			}
 		}
-	}
+	})
 	if err := w.readCascades(ctx, w.history, ends); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(ids, uuids.Compare)
 	var live []*graph.Edge
 	for _, id := range ids {
-		if e := w.history.state(id); !e.Deleted {
+		if e := w.history.State(id); !e.Deleted {
 			live = append(live, e)
 		}
-	}
-	if len(live) > maxWalkEdges {
-		w.truncated = true
-		live = live[:maxWalkEdges]
 	}
 	return live, nil
 }
@@ -141,17 +163,18 @@ func (w *pastWalk) passes(e *graph.Edge) bool {
 	return w.query.RelationTypes == nil || slices.Contains(w.query.RelationTypes, e.RelationType)
 }
 
-// expand reads the histories of the edges of the frontier. A node other than the start is not expanded if its history
-// is too long.
-func (w *pastWalk) expand(ctx context.Context, frontier []uuid.UUID) error {
-	counts, err := w.countEntries(ctx, frontier, make([]int64, len(frontier)))
+// expand reads the histories of the edges of nodes, once. A node that is no start is not expanded if its history is too
+// long.
+func (w *pastWalk) expand(ctx context.Context, ids []uuid.UUID) error {
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return w.expanded[id] })
+	counts, err := w.countEntries(ctx, ids, make([]int64, len(ids)))
 	if err != nil {
 		return err
 	}
 	var nodes []uuid.UUID
-	for _, id := range frontier {
+	for _, id := range ids {
 		if counts[id] > w.entriesLeft {
-			if id == w.query.Node {
+			if slices.Contains(w.starts, id) {
 				return errTooLong()
 			}
 			w.truncated = true

@@ -16,6 +16,7 @@ import (
 // GraphSubgraphCmd lists the nodes around nodes, and the edges between them.
 type GraphSubgraphCmd struct {
 	tenant
+	moment
 	IDs          []uuid.UUID `arg:"" name:"id" help:"The nodes, up to 20."`
 	Depth        int         `help:"Maximum distance in edges, 0 to 3." default:"1"`
 	Limit        int         `help:"Maximum number of nodes, up to 500." default:"100"`
@@ -40,6 +41,7 @@ func (c *GraphSubgraphCmd) Run(ctx context.Context, out *output.Writer) error {
 		"depth": {strconv.Itoa(c.Depth)}, "limit": {strconv.Itoa(c.Limit)}, "direction": {c.Direction},
 		"relationType": c.RelationType, "entityType": c.EntityType,
 	}
+	c.addTo(query)
 	for _, id := range c.IDs {
 		query.Add("nodeId", id.String())
 	}

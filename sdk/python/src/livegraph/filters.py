@@ -91,7 +91,7 @@ class PathFilter(TypedDict, total=False):
     """The name of the property of edges that is their cost."""
 
 
-class SubgraphFilter(TypedDict, total=False):
+class SubgraphFilter(Moment, total=False):
     """Selects a subgraph around nodes."""
 
     depth: int

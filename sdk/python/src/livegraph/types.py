@@ -348,6 +348,7 @@ class Subgraph(TypedDict):
     """
     Whether nodes or edges may be missing.
     """
+    asOfSequence: NotRequired[AsOfSequence]
 
 
 PropertyBounds: TypeAlias = dict[str, float | str]

@@ -98,6 +98,7 @@ def test_nodes_and_edges_are_created_changed_and_deleted(client: Client) -> None
     assert (counts["nodes"]["total"] >= 2, len(counts["edges"]["types"])) == (True, 1)
     now = client.changes.list(limit=1).items[0]["sequence"]
     assert client.nodes.get(pump["id"], as_of_sequence=now)["asOfSequence"] == now
+    assert client.nodes.subgraph(pump["id"], as_of_sequence=now)["asOfSequence"] == now
     assert client.edges.get(edge["id"], as_of="9999-01-01T00:00:00Z")["relationType"] == "is in"
     assert len(client.nodes.neighbors(hall["id"], as_of_sequence=now)) == 1
     paths = client.nodes.paths(

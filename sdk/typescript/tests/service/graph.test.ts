@@ -98,6 +98,7 @@ test('nodes and edges are created, changed and deleted', async () => {
   const { asOfSequence } = past
   expect(await edges.get(edge.id, { asOfSequence })).toMatchObject({ relationType: 'is in', asOfSequence })
   expect((await nodes.neighbors(hall.id, { asOfSequence })).meta.asOfSequence).toBe(asOfSequence)
+  expect((await nodes.subgraph([hall.id], { asOfSequence })).edges.map(({ id }) => id)).toEqual([edge.id])
   const paths = await nodes.paths(hall.id, pump.id, {
     limit: 5,
     maxDepth: 2,
