@@ -96,7 +96,7 @@ compile() { nice -n 19 go list -test -export -f '' ./...; }
 {
   stage page nice -n 19 make -s page-test
   stage compile compile
-  stage lint nice -n 19 make -s lint &
+  stage lint nice -n 19 make -s "$([ "$suite" = all ] && echo lint || echo lint-quick)" &
   shown packages package_tests others 2
   wait
 } &

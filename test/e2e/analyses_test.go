@@ -13,6 +13,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // testAnalyses analyzes a graph by the command line.
@@ -45,6 +47,7 @@ func testAnalyses(t *testing.T, s *server) {
 // TestAnAnalysisContinuesAfterACrash kills the server while an analysis writes its results. The analysis continues
 // after the restart, and each node is written once.
 func TestAnAnalysisContinuesAfterACrash(t *testing.T) {
+	testenv.RequireFull(t)
 	t.Parallel()
 	s := newServer(t)
 	s.Start()

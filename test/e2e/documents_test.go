@@ -47,7 +47,7 @@ func TestDocumentsOutliveKills(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.Start()
-	pages := testenv.InFull(900, 240)
+	pages := testenv.InFull(900, 120)
 	versions := []int{1, 2}
 	post := func(server *server, from, to, version int) (statuses []string, ok bool) {
 		var list []map[string]any

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 type node struct {
@@ -148,6 +150,7 @@ func readExport(t *testing.T, path string) (lines []map[string]any) {
 // TestAnImportContinuesAfterACrash kills the server during an import. The import continues after the
 // restart, and creates everything once.
 func TestAnImportContinuesAfterACrash(t *testing.T) {
+	testenv.RequireFull(t)
 	t.Parallel()
 	s := newServer(t)
 	s.Start()

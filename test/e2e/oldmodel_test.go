@@ -21,6 +21,7 @@ import (
 // static one. Vector searches use the old index until the new one replaces it; then the process of the
 // old model ends.
 func TestSearchesUseTheEmbeddedModelUntilTheNewIndexIsThere(t *testing.T) {
+	testenv.RequireFull(t)
 	t.Parallel()
 	s := newServer(t)
 	s.Env = []string{"LIVEGRAPH_EMBEDDER="}

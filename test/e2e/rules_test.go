@@ -18,6 +18,8 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/prompb"
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const rulesOfTest = `groups:
@@ -107,6 +109,7 @@ func (s *server) sendHistogram(t *testing.T, metric string, observations uint64)
 // once, go on after the restart, and are resolved when the condition ends. Recorded series reach queries,
 // Alertmanager gets the alerts, and a webhook gets an event for each change.
 func TestAlertsOutliveKills(t *testing.T) {
+	testenv.RequireFull(t)
 	t.Parallel()
 	s := newServer(t, "--rules-min-interval", "1s", "--outbound-allowed-networks", "127.0.0.0/8")
 	s.Start()
