@@ -1,13 +1,16 @@
 package contract
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/graph"
@@ -30,7 +33,8 @@ func TestListsOfEntityTypesMayHaveAllOfThem(t *testing.T) {
 	for name, schema := range contract.doc.Components.Schemas {
 		for property, list := range schema.Value.Properties {
 			if property == "entityTypes" && list.Value.MaxItems != nil {
-				require.EqualValues(t, len(graph.EntityTypes()), *list.Value.MaxItems, name)
+				assert.EqualValues(t, len(graph.EntityTypes()), *list.Value.MaxItems,
+					"openapi.yaml: maxItems of %s", cmp.Or(list.Ref, "entityTypes of "+name))
 				bounded++
 			}
 		}
@@ -41,14 +45,24 @@ func TestListsOfEntityTypesMayHaveAllOfThem(t *testing.T) {
 // TestToolsNameEveryEntityTypeAndAggregation: the texts of the tools for language models are written by hand.
 func TestToolsNameEveryEntityTypeAndAggregation(t *testing.T) {
 	tools := toolSchemas(t)
-	for _, name := range []string{"search", "hybrid_search", "match_pattern", "execute_command"} {
+	// Other tools have the filter, too: to name the types there would lengthen the list of tools.
+	for _, name := range []string{"search", "hybrid_search", "match_pattern", "analyze_graph", "execute_command"} {
 		for _, entityType := range graph.EntityTypes() {
-			require.Contains(t, tools[name], entityType, name)
+			assert.True(
+				t, hasWord(tools[name], entityType), "internal/services/mcpserver: the tool %s does not name %s", name, entityType,
+			)
 		}
 	}
 	for _, function := range timeseries.FunctionNames() {
-		require.Contains(t, tools["query"], function)
+		assert.True(
+			t, hasWord(tools["query"], function), "internal/services/mcpserver: the tool query does not name %s", function,
+		)
 	}
+}
+
+// hasWord reports whether a text contains a word, not only as a part of another one.
+func hasWord(text, word string) bool {
+	return regexp.MustCompile(`\b` + regexp.QuoteMeta(word) + `\b`).MatchString(text)
 }
 
 // toolSchemas returns the descriptions and the schemas of the input of all tools as text, by name.
@@ -84,7 +98,7 @@ func TestSDKsNameEveryAggregation(t *testing.T) {
 		require.True(t, found, file)
 		declaration, _, _ = strings.Cut(declaration, "\n\n")
 		for _, function := range timeseries.FunctionNames() {
-			require.Regexp(t, `\b`+function+`\b`, declaration, file)
+			assert.True(t, hasWord(declaration, function), "%s: Aggregation does not name %s", file, function)
 		}
 	}
 }
@@ -94,6 +108,22 @@ func TestAggregationsAreThoseOfTheDescription(t *testing.T) {
 	require.NoError(t, err)
 	aggregation := contract.doc.Paths.Find("/api/live-data/query").Get.Parameters.GetByInAndName("query", "aggregation")
 	require.Equal(t, timeseries.FunctionNames(), allowed(aggregation.Schema.Value.Items))
+}
+
+// TestTheDescriptionNamesTheAggregationsOfStrings: the others are null for strings.
+func TestTheDescriptionNamesTheAggregationsOfStrings(t *testing.T) {
+	contract, err := loadContract()
+	require.NoError(t, err)
+	description := contract.doc.Paths.Find("/api/live-data/query").Get.Description
+	begin, end := "Strings have", "other columns"
+	_, sentence, found := strings.Cut(description, begin)
+	require.True(t, found, begin)
+	sentence, _, found = strings.Cut(sentence, end)
+	require.True(t, found, end)
+	for _, f := range timeseries.Functions() {
+		assert.Equal(t, f.SupportsStrings(), strings.Contains(sentence, "`"+string(f)+"`"),
+			"openapi.yaml: the sentence %q of the query does not agree with SupportsStrings of %s", begin, f)
+	}
 }
 
 // allowed returns the values of an enum.

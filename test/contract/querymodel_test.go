@@ -202,7 +202,7 @@ func (q *modelQuery) rows(
 		list = append(list, row)
 	}
 	for column := 1; column < 1+len(q.functions); column++ {
-		isText := textual && (q.functions[column-1] == "first" || q.functions[column-1] == "last")
+		isText := textual && timeseries.Function(q.functions[column-1]).ReturnsStrings()
 		q.fillColumn(list, column, isText)
 	}
 	return list

@@ -24,7 +24,7 @@ type Properties map[string]jsontext.Value
 type Node struct {
 	ID          uuid.UUID  `json:"id"`
 	Name        string     `json:"name"`
-	EntityType  string     `json:"entityType"` // concept, object, process or actor
+	EntityType  string     `json:"entityType"`
 	Description *string    `json:"description"`
 	Properties  Properties `json:"properties"`
 	CreatedAt   time.Time  `json:"createdAt"`

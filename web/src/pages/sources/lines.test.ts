@@ -53,6 +53,12 @@ describe('lines', () => {
   it('omit text values but draw their count', () => {
     const texts = row({ kind: 'string', points: [[1, 'on']] })
     expect(linesOf([texts])).toMatchObject({ lines: [], texts: 1, points: 1 })
+    const aggregated = row({
+      kind: 'string',
+      columns: ['timestamp', 'first', 'last'],
+      points: [[1, 'off', 'on']],
+    })
+    expect(linesOf([aggregated])).toMatchObject({ lines: [], texts: 1, empty: 0 })
     const counted = row({
       kind: 'string',
       columns: ['timestamp', 'last', 'count'],

@@ -2,6 +2,7 @@
  * Converts responses of points to chart lines and table rows. Times are microseconds since the Unix epoch, as
  * `epoch=us` returns them.
  */
+import { holdsValues } from './query'
 import type { Cell, PointRows } from './shapes'
 
 /** A line: a column of one series. Times are ascending. */
@@ -87,8 +88,7 @@ function distinguish(lines: Line[]): void {
 
 /** Reports whether a column of a series holds strings. */
 function isText(row: PointRows, column: number): boolean {
-  const name = row.columns[column]
-  return row.kind === 'string' && (name === 'value' || name === 'first' || name === 'last')
+  return row.kind === 'string' && holdsValues(row.columns[column] ?? '')
 }
 
 function lineOf(row: PointRows, at: number, column: number, name: string): Line {

@@ -11,25 +11,33 @@ export const MODES: readonly Mode[] = ['aggregated', 'thinned', 'raw', 'latest']
 
 export type Aggregation = NonNullable<QueryParameters['aggregation']>[number]
 
-/** The functions of schemas/openapi.yaml, in their order. The type requires all of them. */
-const FUNCTIONS: Record<Aggregation, true> = {
-  avg: true,
-  min: true,
-  max: true,
-  sum: true,
-  count: true,
-  first: true,
-  last: true,
-  stddev: true,
-  p50: true,
-  p90: true,
-  p95: true,
-  p99: true,
-  rate: true,
-  delta: true,
+/**
+ * What each function of schemas/openapi.yaml, in their order, returns: `value` is one of the values of the series, so
+ * a string for a series of strings. The type requires all of them.
+ */
+const FUNCTIONS: Record<Aggregation, 'number' | 'value'> = {
+  avg: 'number',
+  min: 'number',
+  max: 'number',
+  sum: 'number',
+  count: 'number',
+  first: 'value',
+  last: 'value',
+  stddev: 'number',
+  p50: 'number',
+  p90: 'number',
+  p95: 'number',
+  p99: 'number',
+  rate: 'number',
+  delta: 'number',
 }
 
 export const AGGREGATIONS = Object.keys(FUNCTIONS) as Aggregation[]
+
+/** Reports whether a column of points holds values of its series: raw points, or a function that returns one of them. */
+export function holdsValues(column: string): boolean {
+  return column === 'value' || AGGREGATIONS.some((name) => name === column && FUNCTIONS[name] === 'value')
+}
 
 /** The last span until now, or from one time to another in milliseconds. */
 export type Range = { last: string } | { from: number; to: number }

@@ -2,7 +2,7 @@
 
 import { color, faded } from '@/ui/scheme'
 
-import type { EntityType } from '../model/types'
+import { ENTITY_TYPES, type EntityType } from '../model/types'
 
 export interface Palette {
   node: Record<EntityType, string>
@@ -49,10 +49,5 @@ export function readPalette(within: Element): Palette {
 }
 
 function mapTypes(colorOf: (type: EntityType) => string): Record<EntityType, string> {
-  return {
-    object: colorOf('object'),
-    process: colorOf('process'),
-    concept: colorOf('concept'),
-    actor: colorOf('actor'),
-  }
+  return Object.fromEntries(ENTITY_TYPES.map((type) => [type, colorOf(type)])) as Record<EntityType, string>
 }

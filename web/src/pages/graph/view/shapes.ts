@@ -17,13 +17,14 @@ interface Polygon {
   size: number
 }
 
+// Each with another number of corners: a test compares them.
 const POLYGONS: Record<Exclude<EntityType, 'object'>, Polygon> = {
   concept: { corners: 4, turn: -0.25, size: 1.25 },
   process: { corners: 6, turn: 0, size: 1.1 },
   actor: { corners: 3, turn: -0.25, size: 1.42 },
 }
 
-/** Adds the shape of a type to a path: objects are circles, concepts diamonds, processes hexagons, actors triangles. */
+/** Adds the shape of a type to a path: objects are circles, other types polygons. */
 export function addShape(pen: PathBuilder, type: EntityType, at: { x: number; y: number }, r: number): void {
   if (type === 'object') {
     pen.moveTo(at.x + r, at.y)

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { EMPTY, withEdges, withNodes, type Canvas } from '../model/canvas'
 import { edge, node } from '../model/fixtures'
+import { ENTITY_TYPES } from '../model/types'
 import { interpolate, boundsOf, fit, reveal, INITIAL_CAMERA, toScreen, toWorld, zoomAt } from './camera'
 import { arrowOf, controlPoint, distanceToCurve, distanceToSegment, onCurve } from './geometry'
 import { edgeAt, nearestNode, nodeAt, nodeTowards } from './hit'
@@ -199,7 +200,7 @@ describe('labels', () => {
 describe('shapes', () => {
   it('are different for each type', () => {
     const at = { x: 10, y: 10 }
-    const drawn = (['concept', 'object', 'process', 'actor'] as const).map((type) => {
+    const drawn = ENTITY_TYPES.map((type) => {
       const strokes: string[] = []
       addShape(
         {
@@ -214,7 +215,9 @@ describe('shapes', () => {
       )
       return strokes.join('')
     })
-    expect(drawn).toEqual(['mlllz', 'maz', 'mlllllz', 'mllz'])
+    expect(new Set(drawn).size, drawn.join(' ')).toBe(ENTITY_TYPES.length)
+    expect(drawn[ENTITY_TYPES.indexOf('object')]).toBe('maz')
+    expect(drawn[ENTITY_TYPES.indexOf('actor')]).toBe('mllz')
     expect(polygonPoints('object', at, 5)).toBeNull()
     expect(polygonPoints('actor', at, 5)?.split(' ').length).toBe(3)
   })
