@@ -7,13 +7,42 @@ const (
 	// birth.
 	maxNodes       = 10_000
 	maxDefinitions = 2_000_000
+
+	// rebirthInterval is the minimum time between two requests to a node, in µs.
+	rebirthInterval = 10_000_000
 )
 
 // node is what is known of a node.
 type node struct {
-	births  map[string]birth // by device; "" is the node itself
-	bdSeq   uint64           // of the birth
-	askedAt int64            // for a birth, in µs; 0: never
+	births     map[string]birth // by device; "" is the node itself
+	bdSeq      uint64           // of the node's own birth
+	life       int              // changes when births may get another meaning; from 1
+	askedAt    int64            // for a birth, in µs; 0: never
+	awaitUntil int64            // in µs: the end of the interval after the first request of a life
+}
+
+// node returns the state of a node. Of nodes beyond the limit it is not kept.
+func (s *State) node(name string) *node {
+	n := s.nodes[name]
+	if n == nil {
+		n = &node{life: 1}
+		if len(s.nodes) < maxNodes {
+			s.nodes[name] = n
+		}
+	}
+	return n
+}
+
+// ask reports whether a node should be asked for a birth. It is the case once in an interval.
+func (n *node) ask(nowUS int64) bool {
+	if n.askedAt != 0 && nowUS-n.askedAt < rebirthInterval {
+		return false
+	}
+	n.askedAt = nowUS
+	if n.awaitUntil == 0 {
+		n.awaitUntil = nowUS + rebirthInterval
+	}
+	return true
 }
 
 // birth has the metrics that a birth has defined. Aliases are kept for each device: the specification makes them unique
@@ -38,6 +67,13 @@ func (s *State) define(n *node, device string, metrics []rawMetric) {
 			b.names[m.alias] = m.name
 		}
 	}
+	if device == "" {
+		seq, _ := bdSeq(metrics)
+		if n.births[""].types != nil && seq != n.bdSeq {
+			n.startLife()
+		}
+		n.bdSeq = seq
+	}
 	s.forget(n, device)
 	if s.definitions+b.size() > maxDefinitions {
 		return
@@ -48,6 +84,9 @@ func (s *State) define(n *node, device string, metrics []rawMetric) {
 	n.births[device] = b
 	s.definitions += b.size()
 }
+
+// startLife ends the time in which births have the meaning that they had.
+func (n *node) startLife() { n.life, n.awaitUntil = n.life+1, 0 }
 
 // forget forgets the birth of a device, or of a node and all its devices.
 func (s *State) forget(n *node, device string) {
@@ -64,22 +103,20 @@ func (s *State) forget(n *node, device string) {
 func (s *State) Forget() {
 	for _, n := range s.nodes {
 		s.forget(n, "")
+		n.startLife()
 	}
 }
 
 // die ends the birth that a death belongs to. The will of an earlier connection may arrive after the next birth: it has
 // another bdSeq.
-func (s *State) die(topic levels, metrics []rawMetric) {
-	n := s.nodes[topic.node()]
-	if n == nil {
-		return
-	}
-	if topic.device == "" {
-		if seq, ok := bdSeq(metrics); ok && seq != n.bdSeq && len(n.births) > 0 {
+func (s *State) die(n *node, device string, metrics []rawMetric) {
+	if device == "" && n.births[""].types != nil {
+		if seq, ok := bdSeq(metrics); ok && seq != n.bdSeq {
 			return
 		}
 	}
-	s.forget(n, topic.device)
+	s.forget(n, device)
+	n.startLife()
 }
 
 // bdSeq returns the number that a death has in common with its birth.

@@ -14,8 +14,6 @@ import (
 const (
 	namespace = "spBv1.0"
 	nameBdSeq = "bdSeq"
-	// rebirthInterval is the minimum time between two requests to a node, in µs.
-	rebirthInterval = 10_000_000
 
 	msUS = 1000 // µs of a millisecond
 	// maxTimestamp is the latest time in ms since the epoch that is read: the year 9999.
@@ -31,12 +29,24 @@ type Metric struct {
 	IsText bool
 }
 
+// Packet is a message as it arrived.
+type Packet struct {
+	Topic     string
+	Payload   []byte
+	ArrivedUS int64 // since the epoch
+	// Life is that of the message which an earlier Read returned, 0 at the first time. Births of another life do not
+	// explain the message.
+	Life int
+}
+
 // Message is a parsed message. Device is "" for the node itself.
 type Message struct {
 	Group, Node, Device string
 	Metrics             []Metric
 	Unknown             int  // metrics that cannot be understood without a birth
 	Rebirth             bool // the node should be asked for a birth
+	Awaited             bool // the birth that explains the unknown metrics may come soon
+	Life                int  // of the node
 }
 
 // State keeps what births have defined. It is not safe for concurrent use.
@@ -57,6 +67,12 @@ func Matches(topic, group string) bool {
 	return len(levels) > 2 && levels[0] == namespace && (group == "" || levels[1] == group)
 }
 
+// ChangesBirths reports whether a topic is one of births or deaths.
+func ChangesBirths(topic string) bool {
+	l, ok := parseTopic(topic)
+	return ok && strings.HasPrefix(topic, namespace+"/") && l.kind != kindData
+}
+
 // Rebirth returns the message that asks a node for a birth.
 func Rebirth(group, node string, nowUS int64) (topic string, payload []byte) {
 	metric := protowire.AppendTag(nil, metricName, protowire.BytesType)
@@ -73,39 +89,40 @@ func Rebirth(group, node string, nowUS int64) (topic string, payload []byte) {
 	return namespace + "/" + group + "/NCMD/" + node, payload
 }
 
-// Read parses a message that arrived at a time in µs since the epoch. Births define metrics, deaths end that. Messages
-// that have no values (deaths, commands, states of hosts) have no metrics.
-func (s *State) Read(topic string, payload []byte, arrivedUS int64) (m Message, err error) {
-	l, ok := parseTopic(topic)
+// Read parses a message. Births define metrics, deaths end that. Messages that have no values (deaths, commands, states
+// of hosts) have no metrics.
+func (s *State) Read(packet Packet) (m Message, err error) {
+	l, ok := parseTopic(packet.Topic)
 	if !ok {
 		return m, nil // the state of a host, a command, or no message of Sparkplug
 	}
-	p, err := parsePayload(payload)
+	p, err := parsePayload(packet.Payload)
 	if err != nil {
 		return m, err
 	}
 	m.Group, m.Node, m.Device = l.group, l.edgeNode, l.device
-	if l.kind == kindDeath {
-		s.die(l, p.metrics)
-		return m, nil
-	}
 	n := s.node(l.node())
-	if l.kind == kindBirth {
+	switch l.kind {
+	case kindDeath:
+		s.die(n, l.device, p.metrics)
+		return m, nil
+	case kindBirth:
 		s.define(n, l.device, p.metrics)
-		if l.device == "" {
-			n.bdSeq, _ = bdSeq(p.metrics)
-		}
 	}
-	known := n.births[l.device]
+	known, alive := n.births[l.device]
+	if m.Life = n.life; packet.Life != 0 && packet.Life != n.life {
+		known, alive = birth{}, true
+	}
 	for i := range p.metrics {
 		if raw := &p.metrics[i]; l.kind == kindBirth || known.complete(raw) {
-			add(&m, raw, cmp.Or(raw.timestamp, p.timestamp), arrivedUS)
+			add(&m, raw, cmp.Or(raw.timestamp, p.timestamp), packet.ArrivedUS)
 		} else {
 			m.Unknown++
 		}
 	}
-	if m.Unknown > 0 && (n.askedAt == 0 || arrivedUS-n.askedAt >= rebirthInterval) {
-		m.Rebirth, n.askedAt = true, arrivedUS
+	if m.Unknown > 0 {
+		m.Rebirth = n.ask(packet.ArrivedUS)
+		m.Awaited = !alive && packet.ArrivedUS < n.awaitUntil
 	}
 	return m, nil
 }
@@ -140,18 +157,6 @@ func parseTopic(topic string) (l levels, ok bool) {
 	l.kind, ok = strings.CutPrefix(parts[2], of)
 	ok = ok && (l.kind == kindBirth || l.kind == kindData || l.kind == kindDeath)
 	return l, ok && (l.device == "") == (of == "N")
-}
-
-// node returns the state of a node. Of nodes beyond the limit it is not kept.
-func (s *State) node(name string) *node {
-	n := s.nodes[name]
-	if n == nil {
-		n = &node{}
-		if len(s.nodes) < maxNodes {
-			s.nodes[name] = n
-		}
-	}
-	return n
 }
 
 // add adds a metric to a message, unless it has no value, controls the node, or is transient: not to be stored.
