@@ -139,9 +139,9 @@ func (n *edgeNode) kill() {
 // seriesOf returns all raw points of the sources of a group by series: "SOURCE METRIC TAG=VALUE". Times are in ms.
 func seriesOf(t *testing.T, s *harness.Server, group string) map[string][]string {
 	var result []struct {
-		Source, Metric string
-		Tags           map[string]string
-		Points         [][]json.RawMessage
+		SourceName, Metric string
+		Tags               map[string]string
+		Points             [][]json.RawMessage
 	}
 	a, err := s.Try(http.MethodGet, "/api/live-data/query?"+url.Values{
 		"from": {"-3h"}, "limit": {"100"}, "epoch": {"ms"}, "tag.group": {group},
@@ -152,7 +152,7 @@ func seriesOf(t *testing.T, s *harness.Server, group string) map[string][]string
 	}
 	series := map[string][]string{}
 	for _, r := range result {
-		name := r.Source + " " + r.Metric
+		name := r.SourceName + " " + r.Metric
 		for _, key := range slices.Sorted(maps.Keys(r.Tags)) {
 			name += " " + key + "=" + r.Tags[key]
 		}

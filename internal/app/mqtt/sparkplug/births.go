@@ -33,7 +33,7 @@ func (s *State) node(name string) *node {
 	return n
 }
 
-// ask reports whether a node should be asked for a birth. It is the case once in an interval.
+// ask reports whether a node should be asked for a birth. It is the case once in an interval of a life.
 func (n *node) ask(nowUS int64) bool {
 	if n.askedAt != 0 && nowUS-n.askedAt < rebirthInterval {
 		return false
@@ -86,7 +86,7 @@ func (s *State) define(n *node, device string, metrics []rawMetric) {
 }
 
 // startLife ends the time in which births have the meaning that they had.
-func (n *node) startLife() { n.life, n.awaitUntil = n.life+1, 0 }
+func (n *node) startLife() { n.life, n.askedAt, n.awaitUntil = n.life+1, 0, 0 }
 
 // forget forgets the birth of a device, or of a node and all its devices.
 func (s *State) forget(n *node, device string) {
