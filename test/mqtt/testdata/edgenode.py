@@ -87,7 +87,7 @@ class Node:
             message_type=sp.MessageType[kind],
             group_id=self.node.group_id,
             edge_node_id=self.node.edge_node_id,
-            device_id=device,
+            device_id=device or None,
         )
         message = sp.Message(topic=topic, payload=payload, qos=sp.QoS(qos), retain=False)
         self.client.publish(message, include_dtypes=types)
