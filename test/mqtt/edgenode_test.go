@@ -59,7 +59,7 @@ func (v m) named(value any, at int64) m {
 	return v
 }
 
-func startEdgeNode(t *testing.T, broker *broker, group, node string, metrics ...m) *edgeNode {
+func startEdgeNode(t *testing.T, group, node string, metrics ...m) *edgeNode {
 	t.Helper()
 	require.FileExists(t, python, "make test-all sets it up")
 	n := &edgeNode{t: t, cmd: exec.Command(python, "testdata/edgenode.py"), done: make(chan struct{})}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	paho "github.com/eclipse/paho.mqtt.golang"
 	"github.com/stretchr/testify/require"
 )
 
@@ -89,7 +90,7 @@ func births(n int) (node, press, oven []m) {
 func startPlant(t *testing.T, b *broker, group string) *plant {
 	t.Helper()
 	node, press, oven := births(0)
-	p := &plant{group: group, node: startEdgeNode(t, b, group, "n", node...), want: map[string][]string{}}
+	p := &plant{group: group, node: startEdgeNode(t, group, "n", node...), want: map[string][]string{}}
 	p.node.register("press", press...)
 	p.node.register("oven", oven...)
 	p.node.connect(b)
@@ -220,7 +221,7 @@ func TestKilledProcessesAndAnEdgeNodeOfAnotherProject(t *testing.T) {
 			requireSeries(t, s, group, p.want)
 			n := 0
 			send := func() {
-				for range 5 {
+				for range 25 {
 					n++
 					p.node.data("oven", 1, heat.data(-n, at(0)+int64(n)))
 					p.node.data("press", 1, ofAllTypes[2].data(-n, at(0)+int64(n)))
@@ -250,6 +251,59 @@ func TestKilledProcessesAndAnEdgeNodeOfAnotherProject(t *testing.T) {
 			p.node.kill()
 			require.Zero(t, bridge.stop())
 			require.Equal(t, p.want, seriesOf(t, s, group))
+		})
+	}
+}
+
+// Messages of Sparkplug that have an alias or define it.
+const (
+	one        = "\x69\x00\x00\x00\x00\x00\x00\xf0\x3f"
+	aliasData  = "\x12\x0b\x10\x07" + one
+	aliasBirth = "\x12\x10\x0a\x01w\x10\x07\x20\x0a" + one
+)
+
+// TestDataOfSparkplugWaitsForABirth sends aliases after the start, and after the connection was lost: until then the
+// node may have given them another meaning.
+func TestDataOfSparkplugWaitsForABirth(t *testing.T) {
+	t.Parallel()
+	for _, version := range protocols {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			b := startBroker(t, "mqtt", "allow_anonymous true")
+			r := runBridge(t, oneBroker(b, version, "mappings: [{payload: sparkplug}]"), 0, accept)
+			r.waitConnected()
+			publisher := b.client("publisher", nil)
+			births := make(chan string, 10)
+			finish(t, publisher.Subscribe("spBv1.0/g/NCMD/#", 0, func(_ paho.Client, m paho.Message) { births <- m.Topic() }))
+			asked := func(node string) {
+				r.eventually(func() bool { return len(births) == 1 }, "the node is not asked for a birth")
+				require.Equal(t, "spBv1.0/g/NCMD/"+node, <-births)
+			}
+			for round := range 2 {
+				if round > 0 {
+					b.stop()
+					r.eventually(func() bool { return r.count("connected", "") == 0 }, "the connection is not lost")
+					b.start()
+					r.waitConnected()
+					r.eventually(publisher.IsConnectionOpen, "the publisher does not connect again")
+				}
+				finish(t, publisher.Publish("spBv1.0/g/NDATA/n", 1, false, aliasData))
+				asked("n")
+				r.eventually(func() bool { return r.count("waiting_messages", "") == 1 }, "it does not wait")
+				require.Len(t, r.accepted(), 2*round)
+				finish(t, publisher.Publish("spBv1.0/g/NBIRTH/n", 1, false, aliasBirth))
+				want := slices.Repeat([]string{"g/n w=1"}, 2*round+2)
+				r.eventually(func() bool { return slices.Equal(r.accepted(), want) }, "not all lines are there")
+				r.eventually(func() bool { return r.count("waiting_messages", "") == 0 }, "a message waits")
+			}
+
+			finish(t, publisher.Publish("spBv1.0/g/NDATA/silent", 1, false, aliasData))
+			asked("silent")
+			r.eventually(func() bool { return r.count("messages_total", "unmapped") == 1 }, "it waits too long")
+			r.waitLogged("the node has not answered the request for a birth")
+			r.eventually(func() bool { return r.count("waiting_messages", "") == 0 }, "it is not acknowledged")
+			require.EqualValues(t, 4, r.count("messages_total", "stored"))
+			r.stop()
 		})
 	}
 }

@@ -59,8 +59,9 @@ func Run(ctx context.Context, c *Config, d Deps) error {
 // delivery is a message that has arrived.
 type delivery struct {
 	mapping.Message
-	qos byte
-	ack func()
+	qos  byte
+	ack  func()
+	done *bool // whether it may be acknowledged
 }
 
 // publisher publishes a message of QoS 0.
@@ -124,7 +125,7 @@ func (l *link) run(ctx context.Context) error {
 // is dropped instead.
 func (l *link) receive(topic string, payload []byte, qos byte, kept bool, ack func()) {
 	arrivedUS, losses := l.now()
-	d := delivery{qos: qos, ack: ack, Message: mapping.Message{
+	d := delivery{qos: qos, ack: ack, done: new(bool), Message: mapping.Message{
 		Topic: topic, Payload: payload, Retained: kept, ArrivedUS: arrivedUS, Losses: losses,
 	}}
 	waiting := l.metrics.waiting.WithLabelValues(l.broker.Name)

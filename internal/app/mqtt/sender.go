@@ -26,6 +26,7 @@ type sender struct {
 	*link
 	publish publisher
 	held    []delivery // that wait for a birth of their node
+	unacked []delivery // of QoS 1 and 2, in the order of their arrival: the protocol has acknowledgements in this order
 }
 
 // batch is what one request sends.
@@ -51,12 +52,22 @@ func (s *sender) run(ctx context.Context) {
 		if !ok || !s.sendAll(ctx, b) {
 			return
 		}
-		for i := range b.deliveries {
-			b.deliveries[i].ack()
-		}
+		s.acknowledge(b)
 		s.metrics.waiting.WithLabelValues(s.broker.Name).Sub(float64(len(b.deliveries)))
 		s.metrics.duration.WithLabelValues(s.broker.Name).Observe(time.Since(b.began).Seconds())
 	}
+}
+
+// acknowledge acknowledges the messages of a batch, except for those after one that is held.
+func (s *sender) acknowledge(b *batch) {
+	for i := range b.deliveries {
+		*b.deliveries[i].done = true
+	}
+	n := 0
+	for ; n < len(s.unacked) && *s.unacked[n].done; n++ {
+		s.unacked[n].ack()
+	}
+	s.unacked = slices.Delete(s.unacked, 0, n)
 }
 
 // collect collects the messages of a batch: those that arrive within the flush time of the first one, and those that
@@ -90,14 +101,18 @@ func (s *sender) collect(ctx context.Context) (b *batch, ok bool) {
 		if flush == nil {
 			b.began, flush = time.Now(), time.After(s.deps.Flush)
 		}
+		if d.qos > 0 {
+			s.unacked = append(s.unacked, d)
+		}
 		s.add(ctx, b, d, true)
 	}
 	s.retry(ctx, b, false)
 	return b, true
 }
 
-// retry maps the messages again that wait for a birth. Those that have waited long enough are added as they are; at the
-// end also those of QoS 0, while the broker delivers the others again.
+// retry maps the messages again that wait for a birth. Those that have waited long enough, or that keep too many others
+// from being acknowledged, are added as they are; at the end also those of QoS 0, while the broker delivers the others
+// again.
 func (s *sender) retry(ctx context.Context, b *batch, ends bool) {
 	held := s.held
 	s.held = nil
@@ -105,7 +120,7 @@ func (s *sender) retry(ctx context.Context, b *batch, ends bool) {
 		if b.began.IsZero() {
 			b.began = time.Now()
 		}
-		expired := time.Since(time.UnixMicro(d.ArrivedUS)) >= holdTime
+		expired := time.Since(time.UnixMicro(d.ArrivedUS)) >= holdTime || len(s.unacked) > s.broker.MaxInFlight
 		s.add(ctx, b, d, !expired && (!ends || d.qos > 0))
 	}
 }

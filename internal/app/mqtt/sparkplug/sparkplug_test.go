@@ -39,7 +39,8 @@ var schema = func() protoreflect.FileDescriptor {
 			{Name: proto.String("Metric"), Field: []*descriptorpb.FieldDescriptorProto{
 				field("name", 1, text), field("alias", 2, u64), field("timestamp", 3, u64), field("datatype", 4, u32),
 				field("is_historical", 5, boolean),
-				field("is_transient", 6, boolean), field("is_null", 7, boolean), field("int_value", 10, u32), field("long_value", 11, u64),
+				field("is_transient", 6, boolean), field("is_null", 7, boolean), field("int_value", 10, u32),
+				field("long_value", 11, u64),
 				field("float_value", 12, descriptorpb.FieldDescriptorProto_TYPE_FLOAT),
 				field("double_value", 13, descriptorpb.FieldDescriptorProto_TYPE_DOUBLE),
 				field("boolean_value", 14, boolean), field("string_value", 15, text),
