@@ -179,6 +179,16 @@ func TestMessagesAwaitABirthOfTheSameLife(t *testing.T) {
 	data.ArrivedUS += 13 * second
 	m = read(data)
 	require.True(t, m.Awaited && m.Rebirth, "the next life has a first request of its own")
+	birth(metric("b", 2, 0), bdSeq(3))
+	require.False(t, read(data).Awaited, "the birth does not have the alias")
+
+	birth(metric("b", 1, 0), bdSeq(3))
+	again = data
+	again.Life = read(data).Life
+	s.Forget()
+	birth(metric("b", 1, 0), bdSeq(3))
+	require.Equal(t, 1, read(again).Unknown, "births between may have been lost")
+	require.Equal(t, 0, read(data).Unknown)
 }
 
 func TestTopicsThatChangeBirths(t *testing.T) {
