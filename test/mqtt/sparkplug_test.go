@@ -282,16 +282,18 @@ func TestDataOfSparkplugWaitsForABirth(t *testing.T) {
 			for round := range 2 {
 				if round > 0 {
 					b.stop()
-					r.eventually(func() bool { return r.count("connected", "") == 0 }, "the connection is not lost")
+					r.eventually(func() bool {
+						return r.count("connected", "") == 0 && !publisher.IsConnectionOpen()
+					}, "the connections are not lost")
 					b.start()
 					r.waitConnected()
 					r.eventually(publisher.IsConnectionOpen, "the publisher does not connect again")
 				}
-				finish(t, publisher.Publish("spBv1.0/g/NDATA/n", 1, false, aliasData))
+				finish(t, publisher.Publish("spBv1.0/g/NDATA/n", 0, false, aliasData))
 				asked("n")
 				r.eventually(func() bool { return r.count("waiting_messages", "") == 1 }, "it does not wait")
 				require.Len(t, r.accepted(), 2*round)
-				finish(t, publisher.Publish("spBv1.0/g/NBIRTH/n", 1, false, aliasBirth))
+				finish(t, publisher.Publish("spBv1.0/g/NBIRTH/n", 0, false, aliasBirth))
 				want := slices.Repeat([]string{"g/n w=1"}, 2*round+2)
 				r.eventually(func() bool { return slices.Equal(r.accepted(), want) }, "not all lines are there")
 				r.eventually(func() bool { return r.count("waiting_messages", "") == 0 }, "a message waits")
