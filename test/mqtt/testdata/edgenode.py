@@ -22,7 +22,7 @@ import pysparkplug as sp
 REBIRTH = "Node Control/Rebirth"
 
 
-def say(**event):
+def report(**event):
     print(json.dumps(event), flush=True)
 
 
@@ -60,7 +60,7 @@ class Node:
 
     def command(self, node, message):
         for received in message.payload.metrics:
-            say(command=received.name)
+            report(command=received.name)
             if received.name == REBIRTH and received.value is True:
                 self.publish_births()
 
@@ -121,7 +121,7 @@ def main():
     for line in sys.stdin:
         arguments = json.loads(line)
         getattr(node, arguments.pop("do"))(**arguments)
-        say(done=True)
+        report(done=True)
 
 
 main()
