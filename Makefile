@@ -71,8 +71,10 @@ dev: prerequisites $(PAGE_DEPS) $(TOOLS)/air ## run the server and the page from
 # What tests could not be run for lack of something on this machine.
 NOT_RUN := $(CURDIR)/$(BIN)/not-run
 
-# What the tests of a folder below test run in Python: clients of InfluxDB, data frames, OpenTelemetry, the SDK.
+# What the tests of a folder below test run in Python: clients of InfluxDB, an edge node of Sparkplug B, data frames,
+# OpenTelemetry, the SDK.
 INFLUX_PYTHON    := $(BIN)/influx-python/.installed
+MQTT_PYTHON      := $(BIN)/mqtt-python/.installed
 NOTEBOOKS_PYTHON := $(BIN)/notebooks-python/.installed
 OTEL_PYTHON      := $(BIN)/otel-python/.installed
 SDK_PYTHON       := $(BIN)/sdk-python/.installed
@@ -148,7 +150,7 @@ test: build chromium mosquitto $(BROWSER_DEPS) $(TOOLS)/golangci-lint $(LINT_PYT
 
 .PHONY: test-all
 test-all: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
-test-all: build chromium mosquitto pgbouncer $(BROWSER_DEPS) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(OTEL_PYTHON) $(SDK_PYTHON) $(SDK_TYPESCRIPT) $(TOOLS)/golangci-lint $(LINT_PYTHON) ## make test in its long form, on Apache Kafka as well, and with the clients and servers of other projects
+test-all: build chromium mosquitto pgbouncer $(BROWSER_DEPS) $(INFLUX_PYTHON) $(MQTT_PYTHON) $(NOTEBOOKS_PYTHON) $(OTEL_PYTHON) $(SDK_PYTHON) $(SDK_TYPESCRIPT) $(TOOLS)/golangci-lint $(LINT_PYTHON) ## make test in its long form, on Apache Kafka as well, and with the clients and servers of other projects
 	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
 	@test/stages.sh all
@@ -283,7 +285,7 @@ notices: $(TOOLS)/licences $(PAGE_DEPS) ## write anew what the licences of what 
 	@$(TOOLS)/licences notices > $(BIN)/notices.txt && mv $(BIN)/notices.txt $(NOTICES)
 
 .PHONY: licences
-licences: $(TOOLS)/licences $(PAGE_DEPS) $(SDK_TYPESCRIPT) $(INFLUX_PYTHON) $(NOTEBOOKS_PYTHON) $(OTEL_PYTHON) $(SDK_PYTHON) build ## fail if the licence of a dependency is not allowed, or a notice is missing
+licences: $(TOOLS)/licences $(PAGE_DEPS) $(SDK_TYPESCRIPT) $(INFLUX_PYTHON) $(MQTT_PYTHON) $(NOTEBOOKS_PYTHON) $(OTEL_PYTHON) $(SDK_PYTHON) build ## fail if the licence of a dependency is not allowed, or a notice is missing
 	@$(BIN)/livegraph engines install
 	@$(TOOLS)/licences check
 	@$(TOOLS)/licences notices | cmp -s - $(NOTICES) || { echo "$(NOTICES) is stale: commit what 'make notices' made"; exit 1; }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/app/client"
 	"github.com/livegraph/livegraph/internal/app/mqtt/mapping"
+	"github.com/livegraph/livegraph/internal/app/mqtt/sparkplug"
 )
 
 const (
@@ -58,7 +59,9 @@ func Run(ctx context.Context, c *Config, d Deps) error {
 // delivery is a message that has arrived.
 type delivery struct {
 	mapping.Message
-	ack func()
+	qos  byte
+	ack  func()
+	done *bool // whether it may be acknowledged
 }
 
 // publisher publishes a message of QoS 0.
@@ -81,6 +84,7 @@ type link struct {
 
 	mu      sync.Mutex
 	arrived int64 // time of the last message in µs
+	losses  int64 // how often births may have been lost
 	notes   notes
 }
 
@@ -120,8 +124,9 @@ func (l *link) run(ctx context.Context) error {
 // receive queues a message. It blocks while the queue is full, so that the connection stops to read; a message of QoS 0
 // is dropped instead.
 func (l *link) receive(topic string, payload []byte, qos byte, kept bool, ack func()) {
-	d := delivery{ack: ack, Message: mapping.Message{
-		Topic: topic, Payload: payload, Retained: kept, ArrivedUS: l.now(),
+	arrivedUS, losses := l.now()
+	d := delivery{qos: qos, ack: ack, done: new(bool), Message: mapping.Message{
+		Topic: topic, Payload: payload, Retained: kept, ArrivedUS: arrivedUS, Losses: losses,
 	}}
 	waiting := l.metrics.waiting.WithLabelValues(l.broker.Name)
 	waiting.Inc()
@@ -136,6 +141,9 @@ func (l *link) receive(topic string, payload []byte, qos byte, kept bool, ack fu
 	if qos == 0 {
 		waiting.Dec()
 		l.count(dropped)
+		if sparkplug.ChangesBirths(topic) {
+			l.lose()
+		}
 		l.note(topic, "more messages arrive than the server accepts: messages of QoS 0 are dropped")
 		return
 	}
@@ -147,12 +155,19 @@ func (l *link) receive(topic string, payload []byte, qos byte, kept bool, ack fu
 }
 
 // now returns the time in µs since the epoch, later than the last one, because two points of a series at the same time
-// would be one.
-func (l *link) now() int64 {
+// would be one, and how often births may have been lost.
+func (l *link) now() (us, losses int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.arrived = max(l.arrived+1, time.Now().UnixMicro())
-	return l.arrived
+	return l.arrived, l.losses
+}
+
+// lose notes that messages, among them births, may be lost before those that arrive from now on.
+func (l *link) lose() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.losses++
 }
 
 func (l *link) count(outcome string) {
@@ -168,6 +183,7 @@ func (l *link) setConnected(connected bool, err error) {
 		return
 	}
 	gauge.Set(0)
+	l.lose() // brokers keep no messages of QoS 0 for clients that are not connected
 	if err != nil {
 		l.note("", "the connection to the MQTT broker failed; it is tried again: "+err.Error())
 	}

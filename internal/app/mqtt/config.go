@@ -185,6 +185,10 @@ func (b *Broker) compileMappings() error {
 		if err != nil {
 			return fmt.Errorf("mappings[%d].%w", i, err)
 		}
+		if b.SharedGroup != "" && c.Payload == mapping.Sparkplug {
+			return fmt.Errorf("mappings[%d].payload: must not be sparkplug with a sharedGroup: "+
+				"only one of the processes would receive a birth", i)
+		}
 		b.mappings = append(b.mappings, m)
 	}
 	return nil

@@ -61,6 +61,8 @@ func TestABadConfigurationNamesTheField(t *testing.T) {
 		broker("mappings: []"):                  "brokers[0].mappings: must have 1 to 1000 entries",
 		broker("mappings: [null]"):              "brokers[0].mappings[0]: is empty",
 		broker("mappings: [{topic: 'a/#'}]"):    "brokers[0].mappings[0].",
+		broker("sharedGroup: s, mappings: [{payload: sparkplug}]"): "" +
+			"brokers[0].mappings[0].payload: must not be sparkplug with a sharedGroup",
 		"brokers: [{url: 'mqtt://h', clientId: c, " + mappings + "}, {url: 'mqtt://h', clientId: d, " + mappings + "}]": "" +
 			`brokers[1].name: "h:1883" is used twice`,
 	} {

@@ -17,12 +17,16 @@ const (
 	maxBatchBytes = 2 << 20
 	// refusedPause is the pause after the server has refused the key or the workspace, which an operator has to repair.
 	refusedPause = 10 * time.Second
+	// holdTime is how long a message waits for a birth of its node.
+	holdTime = 10 * time.Second
 )
 
 // sender sends the messages of a link.
 type sender struct {
 	*link
 	publish publisher
+	held    []delivery // that wait for a birth of their node
+	unacked []delivery // of QoS 1 and 2, in the order of their arrival: the protocol has acknowledgements in this order
 }
 
 // batch is what one request sends.
@@ -45,47 +49,84 @@ func (b *batch) start(i int) int {
 func (s *sender) run(ctx context.Context) {
 	for {
 		b, ok := s.collect(ctx)
-		if !ok || !s.send(ctx, b, 0, len(b.deliveries)) {
+		if !ok || !s.sendAll(ctx, b) {
 			return
 		}
-		for i := range b.deliveries {
-			b.deliveries[i].ack()
-		}
+		s.acknowledge(b)
 		s.metrics.waiting.WithLabelValues(s.broker.Name).Sub(float64(len(b.deliveries)))
 		s.metrics.duration.WithLabelValues(s.broker.Name).Observe(time.Since(b.began).Seconds())
 	}
 }
 
-// collect collects the messages of a batch: those that arrive within the flush time of the first one. ok is false if
-// there are none and none will come.
+// acknowledge acknowledges the messages of a batch, except for those after one that is held.
+func (s *sender) acknowledge(b *batch) {
+	for i := range b.deliveries {
+		*b.deliveries[i].done = true
+	}
+	n := 0
+	for ; n < len(s.unacked) && *s.unacked[n].done; n++ {
+		s.unacked[n].ack()
+	}
+	s.unacked = slices.Delete(s.unacked, 0, n)
+}
+
+// collect collects the messages of a batch: those that arrive within the flush time of the first one, and those that
+// have waited for a birth. ok is false if there are none and none will come.
 func (s *sender) collect(ctx context.Context) (b *batch, ok bool) {
 	b = &batch{}
-	var flush <-chan time.Time
+	var flush, expiry <-chan time.Time
+	if len(s.held) > 0 {
+		expiry = time.After(holdTime - time.Since(time.UnixMicro(s.held[0].ArrivedUS)))
+	}
 	for len(b.deliveries) < s.broker.MaxInFlight && len(b.lines) < maxBatchBytes {
 		var d delivery
 		select {
 		case <-ctx.Done():
 			return b, false
 		case <-flush:
+			s.retry(ctx, b, false)
+			return b, true
+		case <-expiry:
+			s.retry(ctx, b, false)
 			return b, true
 		case d = <-s.queue:
 		case <-s.stopped:
 			select {
 			case d = <-s.queue:
 			default:
+				s.retry(ctx, b, true)
 				return b, len(b.deliveries) > 0
 			}
 		}
 		if flush == nil {
 			b.began, flush = time.Now(), time.After(s.deps.Flush)
 		}
-		s.add(ctx, b, d)
+		if d.qos > 0 {
+			s.unacked = append(s.unacked, d)
+		}
+		s.add(ctx, b, d, true)
 	}
+	s.retry(ctx, b, false)
 	return b, true
 }
 
-// add maps a message and adds its points.
-func (s *sender) add(ctx context.Context, b *batch, d delivery) {
+// retry maps the messages again that wait for a birth. Those that have waited long enough, or that keep too many others
+// from being acknowledged, are added as they are; at the end also those of QoS 0, while the broker delivers the others
+// again.
+func (s *sender) retry(ctx context.Context, b *batch, ends bool) {
+	held := s.held
+	s.held = nil
+	for _, d := range held {
+		if b.began.IsZero() {
+			b.began = time.Now()
+		}
+		expired := time.Since(time.UnixMicro(d.ArrivedUS)) >= holdTime || len(s.unacked) > s.broker.MaxInFlight
+		s.add(ctx, b, d, !expired && (!ends || d.qos > 0))
+	}
+}
+
+// add maps a message and adds its points. If the message needs a birth of its node and may wait, it is held instead.
+func (s *sender) add(ctx context.Context, b *batch, d delivery, mayWait bool) {
 	before := len(b.lines)
 	outcome, err := stored, errUnmapped
 	if i := slices.IndexFunc(s.broker.mappings, func(m *mapping.Mapping) bool { return m.Matches(d.Topic) }); i >= 0 {
@@ -94,6 +135,11 @@ func (s *sender) add(ctx context.Context, b *batch, d delivery) {
 		} else {
 			err = s.addPoints(ctx, b, m, &d)
 		}
+	}
+	if mayWait && errors.Is(err, mapping.ErrAwaited) && len(s.held) < max(s.broker.MaxInFlight/2, 1) {
+		b.lines = b.lines[:before]
+		s.held = append(s.held, d)
+		return
 	}
 	if err != nil {
 		s.note(d.Topic, err.Error())
@@ -125,6 +171,11 @@ func (s *sender) addPoints(ctx context.Context, b *batch, m *mapping.Mapping, d 
 		}
 	}
 	return err
+}
+
+// sendAll sends the messages of a batch until the server has answered them. It reports whether it has.
+func (s *sender) sendAll(ctx context.Context, b *batch) bool {
+	return len(b.deliveries) == 0 || s.send(ctx, b, 0, len(b.deliveries))
 }
 
 // send sends the messages from..to of a batch until the server has answered them. It reports whether it has. If the

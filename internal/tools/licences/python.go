@@ -18,8 +18,8 @@ const kindPython = "python"
 // those of tests (false).
 var requirementFiles = map[string]bool{
 	"internal/embedded/requirements.txt": true, "internal/embedded/requirements-embedder.txt": true, chosenModel: true,
-	"test/influx/requirements.txt": false, "test/notebooks/requirements.txt": false, "test/otel/requirements.txt": false,
-	"test/sdk/requirements.txt": false,
+	"test/influx/requirements.txt": false, "test/mqtt/requirements.txt": false, "test/notebooks/requirements.txt": false,
+	"test/otel/requirements.txt": false, "test/sdk/requirements.txt": false,
 }
 
 // chosenModel pins the package of a model that is installed only where it is chosen.

@@ -41,6 +41,8 @@ type Message struct {
 	Payload   []byte
 	Retained  bool
 	ArrivedUS int64 // since the epoch; different for each message
+	Losses    int64 // how often births of Sparkplug may have been lost before this one
+	life      int   // of the node of Sparkplug
 }
 
 // Point is a value of a series.
@@ -72,6 +74,7 @@ type Mapping struct {
 	timeUnit time.Duration
 	used     map[string]bool  // paths of the payload that are the time or part of a template
 	state    *sparkplug.State // nil: another payload
+	losses   int64            // of the last message
 }
 
 type tagTemplate struct {
@@ -224,7 +227,8 @@ func (m *Mapping) Matches(name string) bool {
 }
 
 // Points returns the points of a message that matches. If the message cannot be mapped, the error says why, and there
-// may be points nevertheless. reply is a message to publish, nil if there is none.
+// may be points nevertheless; with ErrAwaited, the message may be tried again. reply is a message to publish, nil if
+// there is none.
 func (m *Mapping) Points(message *Message) (points []Point, reply *Message, err error) {
 	if m.state != nil {
 		return m.sparkplugPoints(message)
@@ -337,11 +341,25 @@ func (m *Mapping) metrics(o *object) ([]scalar, error) {
 	return list, nil
 }
 
+// ErrAwaited is the error for a message that a birth of its node may explain, for which the node has been asked.
+var ErrAwaited = errors.New("the node has not answered the request for a birth, which defines aliases and types")
+
+var errUnknown = errors.New("the message has aliases, or integers without types, that no birth has defined")
+
 // sparkplugPoints returns the points of a message of Sparkplug.
 func (m *Mapping) sparkplugPoints(message *Message) (points []Point, reply *Message, err error) {
-	read, err := m.state.Read(message.Topic, message.Payload, message.ArrivedUS)
+	if message.Losses > m.losses {
+		m.losses = message.Losses
+		m.state.Forget()
+	}
+	read, err := m.state.Read(sparkplug.Packet{
+		Topic: message.Topic, Payload: message.Payload, ArrivedUS: message.ArrivedUS, Life: message.life,
+	})
 	if err != nil {
 		return nil, nil, err
+	}
+	if message.life == 0 {
+		message.life = read.Life
 	}
 	source := read.Group + "/" + read.Node
 	if read.Device != "" {
@@ -355,8 +373,11 @@ func (m *Mapping) sparkplugPoints(message *Message) (points []Point, reply *Mess
 			Value: Value{Number: metric.Number, Text: metric.Text, IsText: metric.IsText},
 		})
 	}
-	if read.Unknown > 0 {
-		err = errors.New("the message has aliases that no birth has defined: the node is asked for one")
+	switch {
+	case read.Awaited:
+		err = ErrAwaited
+	case read.Unknown > 0:
+		err = errUnknown
 	}
 	if read.Rebirth {
 		reply = &Message{}

@@ -11,11 +11,13 @@ import (
 const (
 	payloadTimestamp = 1
 	payloadMetrics   = 2
+	payloadUUID      = 4
 
 	metricName      = 1
 	metricAlias     = 2
 	metricTimestamp = 3
 	metricDatatype  = 4
+	metricTransient = 6
 	metricIsNull    = 7
 	metricInt       = 10
 	metricLong      = 11
@@ -42,7 +44,14 @@ const (
 // maxMetrics bounds the metrics of a payload.
 const maxMetrics = 100_000
 
-var errPayload = errors.New("the payload is not a message of Sparkplug B")
+// compressed is the uuid of a payload that has another one inside, as libraries of Eclipse Tahu send it on request. The
+// specification does not have it.
+const compressed = "SPBV1.0_COMPRESSED"
+
+var (
+	errPayload    = errors.New("the payload is not a message of Sparkplug B")
+	errCompressed = errors.New("compressed payloads of Sparkplug B are not supported")
+)
 
 // rawMetric is a metric as it was sent.
 type rawMetric struct {
@@ -50,28 +59,39 @@ type rawMetric struct {
 	alias, timestamp uint64 // ms since the epoch; 0: none
 	datatype         uint64 // 0: none
 	isNull, hasAlias bool
+	transient        bool
 	field            protowire.Number // of the value; 0: none, or a type without points
 	bits             uint64
 	text             string
 }
 
+// payload is a parsed payload.
+type payload struct {
+	timestamp uint64 // ms since the epoch; 0: none
+	metrics   []rawMetric
+}
+
 // parsePayload parses a payload.
-func parsePayload(b []byte) (timestamp uint64, metrics []rawMetric, err error) {
+func parsePayload(b []byte) (p payload, err error) {
 	err = eachField(b, func(f fieldValue) error {
 		switch f.number {
 		case payloadTimestamp:
-			timestamp = f.bits
+			p.timestamp = f.bits
+		case payloadUUID:
+			if string(f.bytes) == compressed {
+				return errCompressed
+			}
 		case payloadMetrics:
-			if len(metrics) == maxMetrics {
+			if len(p.metrics) == maxMetrics {
 				return errPayload
 			}
 			m, err := parseMetric(f.bytes)
-			metrics = append(metrics, m)
+			p.metrics = append(p.metrics, m)
 			return err
 		}
 		return nil
 	})
-	return timestamp, metrics, err
+	return p, err
 }
 
 func parseMetric(b []byte) (m rawMetric, err error) {
@@ -85,6 +105,8 @@ func parseMetric(b []byte) (m rawMetric, err error) {
 			m.timestamp = f.bits
 		case metricDatatype:
 			m.datatype = f.bits
+		case metricTransient:
+			m.transient = f.bits != 0
 		case metricIsNull:
 			m.isNull = f.bits != 0
 		case metricInt, metricLong, metricFloat, metricDouble, metricBoolean:

@@ -1,6 +1,6 @@
 // Package sparkplug reads the messages of Sparkplug B (https://sparkplug.eclipse.org/specification): the values that
 // edge nodes and their devices publish at birth and when they change. Messages of data may name their metrics by an
-// alias, which a birth has defined; a State keeps the aliases.
+// alias, and leave out their datatypes; a State keeps what the births have defined of them.
 package sparkplug
 
 import (
@@ -13,11 +13,7 @@ import (
 
 const (
 	namespace = "spBv1.0"
-	// rebirthInterval is the minimum time between two requests to a node, in µs.
-	rebirthInterval = 10_000_000
-	// maxNodes and maxAliases bound the state. Data of further nodes and aliases is not understood.
-	maxNodes   = 10_000
-	maxAliases = 1_000_000
+	nameBdSeq = "bdSeq"
 
 	msUS = 1000 // µs of a millisecond
 	// maxTimestamp is the latest time in ms since the epoch that is read: the year 9999.
@@ -33,28 +29,30 @@ type Metric struct {
 	IsText bool
 }
 
+// Packet is a message as it arrived.
+type Packet struct {
+	Topic     string
+	Payload   []byte
+	ArrivedUS int64 // since the epoch
+	// Life is that of the message which an earlier Read returned, 0 at the first time. Births of another life do not
+	// explain the message.
+	Life int
+}
+
 // Message is a parsed message. Device is "" for the node itself.
 type Message struct {
 	Group, Node, Device string
 	Metrics             []Metric
-	Unknown             int  // metrics with an alias that is not known
+	Unknown             int  // metrics that cannot be understood without a birth
 	Rebirth             bool // the node should be asked for a birth
+	Awaited             bool // the birth that explains the unknown metrics may come soon
+	Life                int  // of the node
 }
 
-// State keeps the aliases of nodes. It is not safe for concurrent use.
+// State keeps what births have defined. It is not safe for concurrent use.
 type State struct {
-	nodes   map[string]*node // by group and node
-	aliases int
-}
-
-type node struct {
-	metrics map[uint64]definition // by alias; nil: no birth is known
-	askedAt int64                 // for a birth, in µs; 0: never
-}
-
-type definition struct {
-	name     string
-	datatype uint64
+	nodes       map[string]*node // by group and node
+	definitions int
 }
 
 // NewState creates a state without nodes.
@@ -67,6 +65,12 @@ func Filter(group string) string { return namespace + "/" + cmp.Or(group, "+") +
 func Matches(topic, group string) bool {
 	levels := strings.Split(topic, "/")
 	return len(levels) > 2 && levels[0] == namespace && (group == "" || levels[1] == group)
+}
+
+// ChangesBirths reports whether a topic is one of births or deaths.
+func ChangesBirths(topic string) bool {
+	l, ok := parseTopic(topic)
+	return ok && strings.HasPrefix(topic, namespace+"/") && l.kind != kindData
 }
 
 // Rebirth returns the message that asks a node for a birth.
@@ -85,86 +89,80 @@ func Rebirth(group, node string, nowUS int64) (topic string, payload []byte) {
 	return namespace + "/" + group + "/NCMD/" + node, payload
 }
 
-// Read parses a message that arrived at a time in µs since the epoch. Births define aliases. Messages that have no
-// values (deaths, commands, states of hosts) have no metrics.
-func (s *State) Read(topic string, payload []byte, arrivedUS int64) (m Message, err error) {
-	levels := strings.Split(topic, "/")
-	if len(levels) < 4 || len(levels) > 5 {
-		return m, nil // the state of a host, or no message of Sparkplug
+// Read parses a message. Births define metrics, deaths end that. Messages that have no values (deaths, commands, states
+// of hosts) have no metrics.
+func (s *State) Read(packet Packet) (m Message, err error) {
+	l, ok := parseTopic(packet.Topic)
+	if !ok {
+		return m, nil // the state of a host, a command, or no message of Sparkplug
 	}
-	m.Group, m.Node = levels[1], levels[3]
-	kind := levels[2]
-	if len(levels) == 5 {
-		m.Device = levels[4]
-	}
-	isNode, isDevice := kind == "NBIRTH" || kind == "NDATA", kind == "DBIRTH" || kind == "DDATA"
-	if !isNode && !isDevice || isDevice != (m.Device != "") {
-		return m, nil
-	}
-	timestamp, raw, err := parsePayload(payload)
+	p, err := parsePayload(packet.Payload)
 	if err != nil {
 		return m, err
 	}
-	n := s.node(m.Group + "/" + m.Node)
-	if kind == "NBIRTH" {
-		s.aliases -= len(n.metrics)
-		n.metrics = map[uint64]definition{}
+	m.Group, m.Node, m.Device = l.group, l.edgeNode, l.device
+	n := s.node(l.node())
+	switch l.kind {
+	case kindDeath:
+		s.die(n, l.device, p.metrics)
+		return m, nil
+	case kindBirth:
+		s.define(n, l.device, p.metrics)
 	}
-	for i := range raw {
-		if kind == "NBIRTH" || kind == "DBIRTH" {
-			s.define(n, &raw[i])
+	known, alive := n.births[l.device]
+	if m.Life = n.life; packet.Life != 0 && packet.Life != n.life {
+		known, alive = birth{}, true
+	}
+	for i := range p.metrics {
+		if raw := &p.metrics[i]; l.kind == kindBirth || known.complete(raw) {
+			add(&m, raw, cmp.Or(raw.timestamp, p.timestamp), packet.ArrivedUS)
+		} else {
+			m.Unknown++
 		}
-		n.add(&m, &raw[i], cmp.Or(raw[i].timestamp, timestamp), arrivedUS)
 	}
-	if m.Unknown > 0 && (n.askedAt == 0 || arrivedUS-n.askedAt >= rebirthInterval) {
-		m.Rebirth, n.askedAt = true, arrivedUS
+	if m.Unknown > 0 {
+		m.Rebirth = n.ask(packet.ArrivedUS)
+		m.Awaited = !alive && packet.ArrivedUS < n.awaitUntil
 	}
 	return m, nil
 }
 
-// node returns the state of a node. Of nodes beyond the limit it is not kept.
-func (s *State) node(name string) *node {
-	n := s.nodes[name]
-	if n == nil {
-		n = &node{}
-		if len(s.nodes) < maxNodes {
-			s.nodes[name] = n
-		}
-	}
-	return n
+// Kinds of messages.
+const (
+	kindBirth = "BIRTH"
+	kindData  = "DATA"
+	kindDeath = "DEATH"
+)
+
+// levels are the levels of a topic.
+type levels struct {
+	group, edgeNode string
+	device          string // "": the node itself
+	kind            string
 }
 
-// define stores the definition of an alias.
-func (s *State) define(n *node, m *rawMetric) {
-	if !m.hasAlias || m.name == "" {
-		return
+func (l levels) node() string { return l.group + "/" + l.edgeNode }
+
+// parseTopic returns the levels of a topic of births, data and deaths.
+func parseTopic(topic string) (l levels, ok bool) {
+	parts := strings.Split(topic, "/")
+	if len(parts) < 4 || len(parts) > 5 {
+		return l, false
 	}
-	if n.metrics == nil {
-		n.metrics = map[uint64]definition{}
+	l.group, l.edgeNode = parts[1], parts[3]
+	of := "N"
+	if len(parts) == 5 {
+		l.device, of = parts[4], "D"
 	}
-	if _, known := n.metrics[m.alias]; !known {
-		if s.aliases == maxAliases {
-			return
-		}
-		s.aliases++
-	}
-	n.metrics[m.alias] = definition{m.name, m.datatype}
+	l.kind, ok = strings.CutPrefix(parts[2], of)
+	ok = ok && (l.kind == kindBirth || l.kind == kindData || l.kind == kindDeath)
+	return l, ok && (l.device == "") == (of == "N")
 }
 
-// add adds a metric to a message, unless it has no value or controls the node.
-func (n *node) add(to *Message, m *rawMetric, timestamp uint64, arrivedUS int64) {
-	if m.name == "" {
-		known, ok := n.metrics[m.alias]
-		if !ok {
-			to.Unknown++
-			return
-		}
-		m.name, m.datatype = known.name, cmp.Or(m.datatype, known.datatype)
-	}
-	control := m.name == "bdSeq" ||
-		strings.HasPrefix(m.name, "Node Control/") || strings.HasPrefix(m.name, "Device Control/")
+// add adds a metric to a message, unless it has no value, controls the node, or is transient: not to be stored.
+func add(to *Message, m *rawMetric, timestamp uint64, arrivedUS int64) {
 	metric := Metric{Name: m.name, TimeUS: arrivedUS}
-	if control || !utf8.ValidString(m.name) || !utf8.ValidString(m.text) || !m.value(&metric) {
+	if m.controls() || m.transient || !utf8.ValidString(m.name) || !utf8.ValidString(m.text) || !m.value(&metric) {
 		return
 	}
 	if timestamp != 0 && timestamp <= maxTimestamp {

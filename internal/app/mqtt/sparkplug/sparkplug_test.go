@@ -38,7 +38,9 @@ var schema = func() protoreflect.FileDescriptor {
 			}},
 			{Name: proto.String("Metric"), Field: []*descriptorpb.FieldDescriptorProto{
 				field("name", 1, text), field("alias", 2, u64), field("timestamp", 3, u64), field("datatype", 4, u32),
-				field("is_null", 7, boolean), field("int_value", 10, u32), field("long_value", 11, u64),
+				field("is_historical", 5, boolean),
+				field("is_transient", 6, boolean), field("is_null", 7, boolean), field("int_value", 10, u32),
+				field("long_value", 11, u64),
 				field("float_value", 12, descriptorpb.FieldDescriptorProto_TYPE_FLOAT),
 				field("double_value", 13, descriptorpb.FieldDescriptorProto_TYPE_DOUBLE),
 				field("boolean_value", 14, boolean), field("string_value", 15, text),
@@ -77,6 +79,10 @@ func payload(t *testing.T, timestamp uint64, metrics ...fields) []byte {
 
 const arrived = 1_763_700_000_000_000
 
+func read(s *sparkplug.State, topic string, payload []byte, arrivedUS int64) (sparkplug.Message, error) {
+	return s.Read(sparkplug.Packet{Topic: topic, Payload: payload, ArrivedUS: arrivedUS})
+}
+
 func TestBirthsAndData(t *testing.T) {
 	s := sparkplug.NewState()
 	birth := payload(t, 1000,
@@ -93,41 +99,41 @@ func TestBirthsAndData(t *testing.T) {
 		fields{"name": "none", "alias": uint64(6), "datatype": uint32(10), "is_null": true},
 		fields{"name": "nan", "alias": uint64(7), "datatype": uint32(10), "double_value": math.NaN()},
 	)
-	m, err := s.Read("spBv1.0/g/NBIRTH/n", birth, arrived)
+	m, err := read(s, "spBv1.0/g/NBIRTH/n", birth, arrived)
 	require.NoError(t, err)
-	require.Equal(t, sparkplug.Message{Group: "g", Node: "n", Metrics: []sparkplug.Metric{
+	require.Equal(t, sparkplug.Message{Group: "g", Node: "n", Life: 1, Metrics: []sparkplug.Metric{
 		{Name: "temp", TimeUS: 1_000_000, Number: 21.5}, {Name: "small", TimeUS: 900_000, Number: -2},
 		{Name: "big", TimeUS: 1_000_000, Number: -1}, {Name: "mode", TimeUS: 1_000_000, Text: "auto", IsText: true},
 	}}, m)
-	_, err = s.Read("spBv1.0/g/DBIRTH/n/d", payload(t, 1000,
+	_, err = read(s, "spBv1.0/g/DBIRTH/n/d", payload(t, 1000,
 		fields{"name": "speed", "alias": uint64(20), "datatype": uint32(2), "int_value": uint32(0xffff)}), arrived)
 	require.NoError(t, err)
 
-	m, err = s.Read("spBv1.0/g/DDATA/n/d", payload(t, 0,
+	m, err = read(s, "spBv1.0/g/DDATA/n/d", payload(t, 0,
 		fields{"alias": uint64(20), "int_value": uint32(0xfffd)}), arrived)
 	require.NoError(t, err)
-	require.Equal(t, sparkplug.Message{Group: "g", Node: "n", Device: "d", Metrics: []sparkplug.Metric{
+	require.Equal(t, sparkplug.Message{Group: "g", Node: "n", Device: "d", Life: 1, Metrics: []sparkplug.Metric{
 		{Name: "speed", TimeUS: arrived, Number: -3},
 	}}, m, "the type is that of the birth, and without a time it is that of arrival")
 
 	data := payload(t, 2000,
 		fields{"alias": uint64(99), "int_value": uint32(1)}, fields{"alias": uint64(1), "float_value": float32(2)})
-	m, err = s.Read("spBv1.0/g/NDATA/n", data, arrived)
+	m, err = read(s, "spBv1.0/g/NDATA/n", data, arrived)
 	require.NoError(t, err)
 	require.Equal(t, 1, m.Unknown)
 	require.True(t, m.Rebirth)
 	require.Equal(t, []sparkplug.Metric{{Name: "temp", TimeUS: 2_000_000, Number: 2}}, m.Metrics)
-	m, err = s.Read("spBv1.0/g/NDATA/n", data, arrived+9_999_999)
+	m, err = read(s, "spBv1.0/g/NDATA/n", data, arrived+9_999_999)
 	require.NoError(t, err)
 	require.False(t, m.Rebirth, "the node has been asked less than ten seconds ago")
-	m, err = s.Read("spBv1.0/g/NDATA/n", data, arrived+10_000_000)
+	m, err = read(s, "spBv1.0/g/NDATA/n", data, arrived+10_000_000)
 	require.NoError(t, err)
 	require.True(t, m.Rebirth)
 
-	_, err = s.Read("spBv1.0/g/NBIRTH/n", payload(t, 1,
+	_, err = read(s, "spBv1.0/g/NBIRTH/n", payload(t, 1,
 		fields{"name": "new", "alias": uint64(1), "datatype": uint32(11), "boolean_value": true}), arrived)
 	require.NoError(t, err)
-	m, err = s.Read("spBv1.0/g/NDATA/n", payload(t, 1,
+	m, err = read(s, "spBv1.0/g/NDATA/n", payload(t, 1,
 		fields{"alias": uint64(4), "string_value": "x"}, fields{"alias": uint64(1), "boolean_value": true}), arrived)
 	require.NoError(t, err)
 	require.Equal(t, 1, m.Unknown, "a birth of the node ends all aliases before it")
@@ -141,7 +147,7 @@ func TestMessagesWithoutValuesAreIgnored(t *testing.T) {
 		"spBv1.0/g/NDEATH/n", "spBv1.0/g/DDEATH/n/d", "spBv1.0/g/NCMD/n", "spBv1.0/STATE/host", "spBv1.0/g/NDATA",
 		"spBv1.0/g/NDATA/n/d", "spBv1.0/g/DDATA/n", "spBv1.0/g/DDATA/n/d/e", "",
 	} {
-		m, err := s.Read(topic, b, arrived)
+		m, err := read(s, topic, b, arrived)
 		require.NoError(t, err, topic)
 		require.Empty(t, m.Metrics, topic)
 	}
@@ -168,7 +174,7 @@ func FuzzParseSparkplug(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind string, b []byte) {
 		s := sparkplug.NewState()
 		for range 2 {
-			m, err := s.Read("spBv1.0/g/"+kind+"/n", b, arrived)
+			m, err := read(s, "spBv1.0/g/"+kind+"/n", b, arrived)
 			for _, metric := range m.Metrics {
 				if err == nil && (math.IsNaN(metric.Number) || math.IsInf(metric.Number, 0) || metric.TimeUS < 0) {
 					t.Fatal(metric)
