@@ -1918,8 +1918,8 @@ export interface paths {
          * @description The scopes of the route of the query's kind, which is `/api/rag/search`, `/api/rag/hybrid-search` or
          *     `/api/rag/answer`: `read:nodes`, for the other two also `read:edges`, and with `includeLiveData` also
          *     `read:livedata`. The response is the one of that route for the saved request, errors and event streams included.
-         *     The body may replace `query`, `limit`, `tags`, `allTags`, `timestamp` and `offset`; a query of kind `answer` has
-         *     no `offset` (400).
+         *     The body may replace `query`, `limit`, `documents`, `tags`, `allTags`, `timestamp` and `offset`; a query of kind
+         *     `answer` has no `offset` (400).
          */
         post: operations["runSavedQuery"];
         delete?: never;
@@ -3934,6 +3934,8 @@ export interface components {
             propertyMin?: components["schemas"]["PropertyBounds"];
             propertyMax?: components["schemas"]["PropertyBounds"];
             propertyPrefix?: components["schemas"]["PropertyPrefixes"];
+            /** @description Only nodes of the documents with these ids: the document's own node and its passages. An id of no document of the workspace matches nothing. */
+            documents?: string[];
             /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
             tags?: string[];
             /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
@@ -3987,6 +3989,8 @@ export interface components {
             propertyMin?: components["schemas"]["PropertyBounds"];
             propertyMax?: components["schemas"]["PropertyBounds"];
             propertyPrefix?: components["schemas"]["PropertyPrefixes"];
+            /** @description Only nodes of the documents with these ids: the document's own node and its passages. An id of no document of the workspace matches nothing. */
+            documents?: string[];
             /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
             tags?: string[];
             /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
@@ -4077,6 +4081,8 @@ export interface components {
             propertyMin?: components["schemas"]["PropertyBounds"];
             propertyMax?: components["schemas"]["PropertyBounds"];
             propertyPrefix?: components["schemas"]["PropertyPrefixes"];
+            /** @description Only nodes of the documents with these ids: the document's own node and its passages. An id of no document of the workspace matches nothing. */
+            documents?: string[];
             /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
             tags?: string[];
             /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
@@ -4427,6 +4433,8 @@ export interface components {
             limit?: number;
             /** @description Not for queries of kind `answer`. */
             offset?: number;
+            /** @description Only nodes of the documents with these ids: the document's own node and its passages. An id of no document of the workspace matches nothing. */
+            documents?: string[];
             /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
             tags?: string[];
             /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */

@@ -75,6 +75,9 @@ func Matching(
 // addConditions adds the conditions of a filter on the node d of a document.
 func addConditions(w *postgres.Where, f *retrieval.DocumentFilter) {
 	contains := func(tags ...string) string { return "d.properties @> " + w.Arg(markWith(tags)) + "::jsonb" }
+	if len(f.IDs) > 0 {
+		w.Add("d.id = ANY(?)", postgres.IDArray(f.IDs))
+	}
 	var alternatives []string
 	for _, tag := range f.AnyTags { // one condition per tag, because only these can use the index
 		alternatives = append(alternatives, contains(tag))

@@ -126,7 +126,7 @@ func (a *archive) passes(id uuid.UUID, f *retrieval.Filter) bool {
 	has := func(tag string) bool { return slices.Contains(a.tags[document], tag) }
 	at, stamped := a.times[document]
 	switch {
-	case !belongs, len(d.AnyTags) > 0 && !slices.ContainsFunc(d.AnyTags, has):
+	case !belongs, len(d.IDs) > 0 && !slices.Contains(d.IDs, document), len(d.AnyTags) > 0 && !slices.ContainsFunc(d.AnyTags, has):
 		return false
 	case slices.ContainsFunc(d.AllTags, func(tag string) bool { return !has(tag) }):
 		return false
@@ -136,7 +136,8 @@ func (a *archive) passes(id uuid.UUID, f *retrieval.Filter) bool {
 	return true
 }
 
-func someDocumentFilter(r *rand.Rand) (f retrieval.Filter) {
+// someDocumentFilter returns a filter, often by some of the ids, which are not all of documents.
+func someDocumentFilter(r *rand.Rand, ids []uuid.UUID) (f retrieval.Filter) {
 	tags := func() (list []string) {
 		for range r.IntN(3) {
 			list = append(list, someTags[r.IntN(len(someTags))])
@@ -151,6 +152,11 @@ func someDocumentFilter(r *rand.Rand) (f retrieval.Filter) {
 		return pgtest.Ptr(at.Add(time.Duration(r.IntN(3)-1) * 500 * time.Nanosecond).In(time.FixedZone("", 3600)))
 	}
 	f.Document = retrieval.DocumentFilter{AnyTags: tags(), AllTags: tags(), From: bound(), To: bound()}
+	if r.IntN(2) == 0 {
+		for range 1 + r.IntN(len(ids)) {
+			f.Document.IDs = append(f.Document.IDs, ids[r.IntN(len(ids))])
+		}
+	}
 	if r.IntN(3) == 0 {
 		f.EntityTypes = graph.EntityTypes()[:1]
 	}
@@ -186,7 +192,7 @@ func TestFiltersOfDocumentsSelectTheirNodes(t *testing.T) {
 		pgtest.InsertEdges(t, db, ws, edges)
 		ids := append(slices.Collect(maps.Keys(a.nodes)), foreign, uuid.New())
 		for range 80 {
-			f := someDocumentFilter(r)
+			f := someDocumentFilter(r, ids)
 			if f.Document.IsEmpty() {
 				continue
 			}
@@ -252,12 +258,18 @@ func TestFiltersOfDocumentsReadNoWholeTable(t *testing.T) {
 	for i := range ids {
 		ids[i] = uuid.New()
 	}
+	id := firstDocument(t, db)
 	for _, f := range []retrieval.Filter{
 		{Document: retrieval.DocumentFilter{AnyTags: []string{"tag 1", "tag 2"}, To: &at}},
 		{Document: retrieval.DocumentFilter{AllTags: []string{"tag 1", "b"}}, EntityTypes: []string{"object"}},
 		{Document: retrieval.DocumentFilter{From: &at, To: &later}},
 		{
 			Document:   retrieval.DocumentFilter{From: &at},
+			Properties: map[string][]jsontext.Value{"serial": {jsontext.Value(`"SN-7"`)}},
+		},
+		{Document: retrieval.DocumentFilter{IDs: []uuid.UUID{id, uuid.New()}}},
+		{
+			Document:   retrieval.DocumentFilter{IDs: []uuid.UUID{id}, AllTags: []string{"tag 1"}},
 			Properties: map[string][]jsontext.Value{"serial": {jsontext.Value(`"SN-7"`)}},
 		},
 	} {
@@ -268,10 +280,22 @@ func TestFiltersOfDocumentsReadNoWholeTable(t *testing.T) {
 	}
 	plans, err := r.Plans(t.Context(), db)
 	require.NoError(t, err)
-	require.Len(t, plans, 8)
+	require.Len(t, plans, 12)
 	for _, plan := range plans {
 		require.NotContains(t, plan, "Seq Scan", plan)
 	}
 	require.Contains(t, plans[5], "nodes_document_timestamp", plans[5])
 	require.Contains(t, plans[5], "nodes_documents", plans[5])
+	for _, plan := range []string{plans[9], plans[11]} { // a document by its id, and then its nodes
+		require.Contains(t, plan, "nodes_pkey", plan)
+		require.Contains(t, plan, "nodes_documents", plan)
+	}
+}
+
+// firstDocument returns the id of a document.
+func firstDocument(t *testing.T, db *pgtest.DB) uuid.UUID {
+	t.Helper()
+	list, _, err := db.Documents(t.Context(), pgtest.GraphWorkspace, retrieval.DocumentFilter{}, 1, 0)
+	require.NoError(t, err)
+	return list[0].ID
 }

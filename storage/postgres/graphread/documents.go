@@ -80,7 +80,7 @@ func (db *Store) DocumentParts(
 ) (map[uuid.UUID]retrieval.DocumentPart, error) {
 	rows, err := db.pool.Query(ctx, `SELECT id, properties -> 'document' ->> 'id',
 		properties -> 'document' -> 'passage' IS NOT NULL FROM nodes
-		WHERE workspace_id = $1 AND id = ANY($2) AND `+isDocumentPart, workspace, IDArray(ids))
+		WHERE workspace_id = $1 AND id = ANY($2) AND `+isDocumentPart, workspace, postgres.IDArray(ids))
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading the documents of nodes: %w", err))
 	}
@@ -114,7 +114,7 @@ func (db *Store) ReadMarks(
 		return nodes, nil
 	}
 	rows, err := db.pool.Query(ctx, `SELECT id, entity_type, properties -> 'document' FROM nodes
-		WHERE workspace_id = $1 AND id = ANY($2) AND NOT deleted`, workspace, IDArray(ids))
+		WHERE workspace_id = $1 AND id = ANY($2) AND NOT deleted`, workspace, postgres.IDArray(ids))
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading the marks of nodes: %w", err))
 	}
@@ -143,7 +143,7 @@ func (db *Store) UsedNodeIDs(
 	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID,
 ) (map[uuid.UUID]struct{}, error) {
 	rows, err := db.pool.Query(
-		ctx, `SELECT id FROM nodes WHERE workspace_id = $1 AND id = ANY($2)`, workspace, IDArray(ids),
+		ctx, `SELECT id FROM nodes WHERE workspace_id = $1 AND id = ANY($2)`, workspace, postgres.IDArray(ids),
 	)
 	used := map[uuid.UUID]struct{}{}
 	if err == nil {

@@ -204,7 +204,14 @@ class DocumentOptions(TypedDict, total=False):
     """A timestamp in the range: ``from`` is inclusive, ``to`` exclusive, and one of both may be missing."""
 
 
-class QueryOptions(DocumentOptions, total=False):
+class SearchedDocuments(DocumentOptions, total=False):
+    """Selects the documents in which a search finds nodes."""
+
+    documents: Sequence[Id]
+    """The ids of at most 100 documents. An id of no document matches nothing."""
+
+
+class QueryOptions(SearchedDocuments, total=False):
     """Options of every search."""
 
     entity_types: Sequence[EntityType]
