@@ -106,6 +106,7 @@ func someArchive(r *rand.Rand, foreign uuid.UUID) *archive {
 	}
 	id := uuid.New() // a document by its id, with tags and a timestamp that cannot be compared
 	a.nodes[id] = marked(r, id, `{"id":"`+id.String()+`","externalId":"odd","tags":"a","timestamp":"2026-99"}`)
+	a.document[id] = id
 	return a
 }
 
