@@ -101,10 +101,12 @@ func TestListsOfDocumentsAreFiltered(t *testing.T) {
 	noError(t, err)
 	equal(t, "allTag=d&limit=5&tag=a%2Cb&tag=c&timestampFrom=2026-11-21T07%3A40%3A08Z", s.all()[0].query.Encode())
 	_, err = livegraph.Collect(s.client(t).Documents.All(
-		t.Context(), livegraph.DocumentFilter{Timestamp: livegraph.TimestampRange{To: at}},
+		t.Context(), livegraph.DocumentFilter{
+			Timestamp: livegraph.TimestampRange{To: at}, Sort: livegraph.DocumentSortNewest,
+		},
 	))
 	noError(t, err)
-	equal(t, "limit=100&timestampTo=2026-11-21T07%3A40%3A08Z", s.all()[1].query.Encode())
+	equal(t, "limit=100&sort=newest&timestampTo=2026-11-21T07%3A40%3A08Z", s.all()[1].query.Encode())
 }
 
 func TestAPageOfASearchHasItsReranking(t *testing.T) {

@@ -25,7 +25,7 @@ func TestSearchesAreRestrictedToDocuments(t *testing.T) {
 	id := func(externalID string) string { return `"` + s.document(t, externalID).ID + `"` }
 	long, short, undated := id("long"), id("short"), id("undated")
 	unknown := `"` + uuid.NewString() + `"`
-	passage := `"`+s.document(t, "long").Passages[0].ID+`"`
+	passage := `"` + s.document(t, "long").Passages[0].ID + `"`
 
 	for documents, want := range map[string][]string{
 		long: {"long"}, short + "," + undated: {"short", "undated"}, strings.ToUpper(short): {"short"},

@@ -663,7 +663,7 @@ export interface paths {
         };
         /**
          * List documents
-         * @description Scope `read:nodes`. Sorted by the time of creation, then by id. Texts are not included.
+         * @description Scope `read:nodes`. By default sorted by the time of creation, then by id. Texts are not included.
          */
         get: operations["listDocuments"];
         put?: never;
@@ -3387,6 +3387,13 @@ export interface components {
             data: components["schemas"]["Document"];
             requestId: components["schemas"]["RequestId"];
         };
+        /**
+         * @description created: the oldest first. newest: the last change of the document first. timestamp: the newest timestamp of the
+         *     document first, and documents without a timestamp last.
+         * @default created
+         * @enum {string}
+         */
+        DocumentSort: "created" | "newest" | "timestamp";
         DocumentList: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["Document"][];
@@ -6408,6 +6415,11 @@ export interface operations {
                 timestampFrom?: string;
                 /** @description Only documents whose timestamp is before this time, after timestampFrom. */
                 timestampTo?: string;
+                /**
+                 * @description The order. Documents that are equal in it are sorted by id.
+                 * @example newest
+                 */
+                sort?: components["schemas"]["DocumentSort"];
             };
             header: {
                 /** @description The workspace. */

@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/internal/retrieval"
+	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/test/pgtest"
 )
 
@@ -239,18 +240,27 @@ func requireSelected(
 	require.ElementsMatch(t, want, ends)
 }
 
-func TestFiltersOfDocumentsReadNoWholeTable(t *testing.T) {
+// fillDocuments returns a database with many nodes, and documents with tags and timestamps. One node in ten has a copy of
+// the mark of a document.
+func fillDocuments(t *testing.T, documents int) *pgtest.DB {
+	t.Helper()
 	url := pgtest.Migrated(t)
 	db := pgtest.OpenAt(t, url)
 	pgtest.FillGraph(t, db, url, 20_000, 1_000)
 	require.NoError(t, db.Exec(t.Context(), `
 		INSERT INTO nodes (workspace_id, id, name, entity_type, properties, created_at, updated_at, version, changed_by,
 			created_by)
-		SELECT $1, id, 'd', 'object', jsonb_build_object('document', jsonb_build_object(
+		SELECT $1, CASE WHEN i > $3 THEN gen_random_uuid() ELSE id END, 'd', 'object', jsonb_build_object('document', jsonb_build_object(
 			'id', id, 'externalId', i::text, 'tags', jsonb_build_array('tag ' || i % 500),
-			'timestamp', to_char($2::timestamptz + i * interval '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))), $2, $2, 1, 1, 1
-		FROM (SELECT gen_random_uuid() AS id, i FROM generate_series(1, 3000) i) d`, pgtest.GraphWorkspace, pgtest.Epoch))
+			'timestamp', to_char($2::timestamptz + i * interval '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))), $2::timestamptz + i * interval '1 second', $2::timestamptz + i % 1000 * interval '1 hour', 1, 1, 1
+		FROM (SELECT gen_random_uuid() AS id, i FROM generate_series(1, $3 + $3 / 10) i) d`, pgtest.GraphWorkspace,
+		pgtest.Epoch, documents))
 	require.NoError(t, db.Exec(t.Context(), `ANALYZE nodes`))
+	return db
+}
+
+func TestFiltersOfDocumentsReadNoWholeTable(t *testing.T) {
+	db := fillDocuments(t, 3_000)
 	r, err := db.Recorder(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
@@ -296,7 +306,7 @@ func TestFiltersOfDocumentsReadNoWholeTable(t *testing.T) {
 // firstDocument returns the id of a document.
 func firstDocument(t *testing.T, db *pgtest.DB) uuid.UUID {
 	t.Helper()
-	list, _, err := db.Documents(t.Context(), pgtest.GraphWorkspace, retrieval.DocumentFilter{}, 1, 0)
+	list, _, err := db.Documents(t.Context(), pgtest.GraphWorkspace, graphread.DocumentList{Limit: 1})
 	require.NoError(t, err)
 	return list[0].ID
 }

@@ -204,6 +204,14 @@ class DocumentOptions(TypedDict, total=False):
     """A timestamp in the range: ``from`` is inclusive, ``to`` exclusive, and one of both may be missing."""
 
 
+class DocumentListOptions(DocumentOptions, total=False):
+    """Selects documents of a list and their order."""
+
+    sort: Literal["created", "newest", "timestamp"]
+    """``created``, the default: the oldest first. ``newest``: the last change of the document first. ``timestamp``: the
+    newest timestamp first, documents without one last."""
+
+
 class SearchedDocuments(DocumentOptions, total=False):
     """Selects the documents in which a search finds nodes."""
 

@@ -93,8 +93,8 @@ def test_lists_of_documents_are_filtered() -> None:
     assert server.requests[0].url.params.multi_items() == [
         ("limit", "5"), ("tag", "a,b"), ("tag", "c"), ("allTag", "d"), ("timestampFrom", "2026-11-21T07:40:08+00:00")
     ]  # fmt: skip
-    assert list(client(server).documents.iterate(timestamp={"to": "2027-01-01T00:00:00Z"})) == []
-    assert str(server.requests[1].url.params) == "limit=100&timestampTo=2027-01-01T00%3A00%3A00Z"
+    assert list(client(server).documents.iterate(timestamp={"to": "2027-01-01T00:00:00Z"}, sort="newest")) == []
+    assert str(server.requests[1].url.params) == "limit=100&timestampTo=2027-01-01T00%3A00%3A00Z&sort=newest"
 
 
 def test_searches_are_filtered_by_properties() -> None:
