@@ -67,8 +67,8 @@ func (d *Documents) List(ctx context.Context, filter DocumentFilter, paging Pagi
 	return fetchPage[Document](ctx, d.t, listDocuments.withQuery(paging.values(filter.values())))
 }
 
-// All iterates over the documents, by default the oldest first, page by page, without their texts. A document that
-// changes meanwhile may be missing or occur twice, unless they are in the order of their creation.
+// All iterates over the documents, by default the oldest first, page by page, without their texts. Unless the order is
+// that of creation, a document that changes meanwhile may be missing or occur twice.
 func (d *Documents) All(ctx context.Context, filter DocumentFilter) iter.Seq2[Document, error] {
 	return pages[Document](ctx, d.t, listDocuments.withQuery(filter.values()))
 }

@@ -208,8 +208,8 @@ class DocumentListOptions(DocumentOptions, total=False):
     """Selects documents of a list and their order."""
 
     sort: Literal["created", "newest", "timestamp"]
-    """``created``, the default: the oldest first. ``newest``: the last change of the document first. ``timestamp``: the
-    newest timestamp first, documents without one last."""
+    """``created``, the default: the oldest first. ``newest``: the last change of the document first. ``timestamp``:
+    the newest timestamp first, documents without one last."""
 
 
 class SearchedDocuments(DocumentOptions, total=False):

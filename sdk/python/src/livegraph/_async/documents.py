@@ -55,7 +55,7 @@ class AsyncDocuments:
     def iterate(self, **filter: Unpack[DocumentListOptions]) -> AsyncIterator[Document]:
         """Iterates over the documents, by default the oldest first, page by page, without their texts.
 
-        A document that changes meanwhile may be missing or occur twice, unless they are in the order of their creation.
+        Unless the order is that of creation, a document that changes meanwhile may be missing or occur twice.
         """
         selected = query(limit=100) + document_filter(filter)
         return self._transport.pages(Request[Document]("GET", DOCUMENTS, query=selected))
