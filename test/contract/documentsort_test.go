@@ -15,13 +15,8 @@ import (
 func TestDocumentsAreListedInTheRequestedOrder(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	execute := func(body string) *contract.Answer {
-		a := w.Do(t, contract.Request{Method: http.MethodPost, Path: executePath, Body: body})
-		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
-		return a
-	}
 	const older = "0194a5b0-0000-7000-8000-0000000000aa"
-	execute(`{"type":"CREATE_NODE","payload":{"id":"` + older + `","name":"Older","entityType":"object"}}`)
+	w.mustExecute(t, `{"type":"CREATE_NODE","payload":{"id":"`+older+`","name":"Older","entityType":"object"}}`)
 	fourth := documentInput{"externalId": "fourth", "text": "Four.", "timestamp": "2025-06-01T00:00:00Z"}
 	for _, d := range []documentInput{
 		{"externalId": "first", "text": "One.", "timestamp": "2026-01-01T00:00:00Z"},
@@ -37,8 +32,8 @@ func TestDocumentsAreListedInTheRequestedOrder(t *testing.T) {
 	mark := decode[struct{ Properties json.RawMessage }](
 		t, w.Do(t, contract.Request{Path: "/api/queries/nodes/" + w.document(t, "first").ID}), http.StatusOK,
 	).Properties
-	execute(`{"type":"UPDATE_NODE","payload":{"id":"` + older + `","properties":` + string(mark) + `}}`)
-	execute(`{"type":"CREATE_NODE","payload":{"name":"Newer","entityType":"object","properties":` + string(mark) + `}}`)
+	w.mustExecute(t, `{"type":"UPDATE_NODE","payload":{"id":"`+older+`","properties":`+string(mark)+`}}`)
+	w.mustExecute(t, `{"type":"CREATE_NODE","payload":{"name":"Newer","entityType":"object","properties":`+string(mark)+`}}`)
 
 	for sort, want := range map[string][]string{
 		"":          {"first", "second", "third", "fourth"},
