@@ -33,7 +33,9 @@ func TestDocumentsAreListedInTheRequestedOrder(t *testing.T) {
 		t, w.Do(t, contract.Request{Path: "/api/queries/nodes/" + w.document(t, "first").ID}), http.StatusOK,
 	).Properties
 	w.mustExecute(t, `{"type":"UPDATE_NODE","payload":{"id":"`+older+`","properties":`+string(mark)+`}}`)
-	w.mustExecute(t, `{"type":"CREATE_NODE","payload":{"name":"Newer","entityType":"object","properties":`+string(mark)+`}}`)
+	w.mustExecute(
+		t, `{"type":"CREATE_NODE","payload":{"name":"Newer","entityType":"object","properties":`+string(mark)+`}}`,
+	)
 
 	for sort, want := range map[string][]string{
 		"":          {"first", "second", "third", "fourth"},

@@ -51,7 +51,7 @@ func (w *tenants) writeCanaries() {
 		body := object{
 			"query": c("query"), "properties": object{c("filter's key"): []any{c("filter's value")}},
 			"documents": []any{w.values["document"]},
-			"tags": []any{c("searched tag")}, "allTags": []any{c("second searched tag")},
+			"tags":      []any{c("searched tag")}, "allTags": []any{c("second searched tag")},
 			"propertyMin":    object{c("lower bound's key"): c("lower bound")},
 			"propertyMax":    object{c("upper bound's key"): c("upper bound")},
 			"propertyPrefix": object{c("prefix's key"): c("prefix")},

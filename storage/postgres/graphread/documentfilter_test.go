@@ -128,7 +128,9 @@ func (a *archive) passes(id uuid.UUID, f *retrieval.Filter) bool {
 	has := func(tag string) bool { return slices.Contains(a.tags[document], tag) }
 	at, stamped := a.times[document]
 	switch {
-	case !belongs, len(d.IDs) > 0 && !slices.Contains(d.IDs, document), len(d.AnyTags) > 0 && !slices.ContainsFunc(d.AnyTags, has):
+	case !belongs, len(d.IDs) > 0 && !slices.Contains(d.IDs, document):
+		return false
+	case len(d.AnyTags) > 0 && !slices.ContainsFunc(d.AnyTags, has):
 		return false
 	case slices.ContainsFunc(d.AllTags, func(tag string) bool { return !has(tag) }):
 		return false
@@ -240,8 +242,8 @@ func requireSelected(
 	require.ElementsMatch(t, want, ends)
 }
 
-// fillDocuments returns a database with many nodes, and documents with tags and timestamps. One node in ten has a copy of
-// the mark of a document.
+// fillDocuments returns a database with many nodes, and documents with tags and timestamps. For each ten documents,
+// another node has a copy of the mark of a document.
 func fillDocuments(t *testing.T, documents int) *pgtest.DB {
 	t.Helper()
 	url := pgtest.Migrated(t)
@@ -250,9 +252,12 @@ func fillDocuments(t *testing.T, documents int) *pgtest.DB {
 	require.NoError(t, db.Exec(t.Context(), `
 		INSERT INTO nodes (workspace_id, id, name, entity_type, properties, created_at, updated_at, version, changed_by,
 			created_by)
-		SELECT $1, CASE WHEN i > $3 THEN gen_random_uuid() ELSE id END, 'd', 'object', jsonb_build_object('document', jsonb_build_object(
+		SELECT $1, CASE WHEN i > $3 THEN gen_random_uuid() ELSE id END, 'd', 'object',
+			jsonb_build_object('document', jsonb_build_object(
 			'id', id, 'externalId', i::text, 'tags', jsonb_build_array('tag ' || i % 500),
-			'timestamp', to_char($2::timestamptz + i * interval '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))), $2::timestamptz + i * interval '1 second', $2::timestamptz + i % 1000 * interval '1 hour', 1, 1, 1
+			'timestamp', to_char($2::timestamptz + i * interval '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))),
+			$2::timestamptz + i * interval '1 second',
+			$2::timestamptz + i % 1000 * interval '1 hour', 1, 1, 1
 		FROM (SELECT gen_random_uuid() AS id, i FROM generate_series(1, $3 + $3 / 10) i) d`, pgtest.GraphWorkspace,
 		pgtest.Epoch, documents))
 	require.NoError(t, db.Exec(t.Context(), `ANALYZE nodes`))
