@@ -21,8 +21,8 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/internal/retrieval/extract"
+	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
 // graphStore reads documents.
@@ -33,7 +33,7 @@ type graphStore interface {
 		ctx context.Context, workspace, document uuid.UUID, externalID string, limit int,
 	) ([]graph.Node, error)
 	Documents(
-		ctx context.Context, workspace uuid.UUID, f retrieval.DocumentFilter, limit, offset int,
+		ctx context.Context, workspace uuid.UUID, list graphread.DocumentList,
 	) ([]graph.Node, int64, error)
 	UsedNodeIDs(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]struct{}, error)
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/document"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/retrieval"
+	"github.com/livegraph/livegraph/storage/postgres/documentfilter"
+	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
 // item is the JSON form of a document.
@@ -64,10 +66,10 @@ func itemOf(n *graph.Node, m *document.Mark) item {
 
 func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
-	limit, offset := p.Page()
+	selected := graphread.DocumentList{Order: readOrder(p), Filter: readFilter(p)}
+	selected.Limit, selected.Offset = p.Page()
 	externalID, given := p.String("externalId")
-	filter := readFilter(p)
-	if given && !filter.IsEmpty() {
+	if given && !selected.Filter.IsEmpty() {
 		p.Fail("externalId", "must not be combined with other conditions")
 	}
 	if err := p.Err(); err != nil {
@@ -81,12 +83,14 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	var err error
 	if given {
 		if nodes, err = a.Graph.DocumentNodes(ctx, workspace, []string{externalID}); err == nil {
+			isNone := func(n graph.Node) bool { return document.OwnMark(&n) == nil }
+			nodes = slices.DeleteFunc(nodes, isNone)
 			nodes = nodes[:min(len(nodes), 1)] // the others cannot be reached by the external id either
 			total = int64(len(nodes))
-			nodes = nodes[min(offset, len(nodes)):]
+			nodes = nodes[min(selected.Offset, len(nodes)):]
 		}
 	} else {
-		nodes, total, err = a.Graph.Documents(ctx, workspace, filter, limit, offset)
+		nodes, total, err = a.Graph.Documents(ctx, workspace, selected)
 	}
 	if err != nil {
 		return err
@@ -97,8 +101,14 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 			items = append(items, itemOf(&nodes[i], m))
 		}
 	}
-	reply.List(w, r, items, reply.PageMeta(total, limit, offset, len(nodes)))
+	reply.List(w, r, items, reply.PageMeta(total, selected.Limit, selected.Offset, len(nodes)))
 	return nil
+}
+
+// readOrder returns the order of a list.
+func readOrder(p *request.Params) documentfilter.Order {
+	return documentfilter.Order(p.OneOf("sort", string(documentfilter.ByCreation), string(documentfilter.ByCreation),
+		string(documentfilter.ByChange), string(documentfilter.ByTimestamp)))
 }
 
 // readFilter returns the conditions of a list.

@@ -5,16 +5,23 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/graph/document"
+	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/internal/retrieval"
 )
 
 // maxFilterTags is the maximum number of tags in a list: as many as a document can have.
 const maxFilterTags = document.MaxTags
 
+// maxFilterDocuments is the maximum number of ids of documents.
+const maxFilterDocuments = 100
+
 // documentBody has the fields of a search that select documents.
 type documentBody struct {
+	Documents []string   `json:"documents"`
 	Tags      []string   `json:"tags"`
 	AllTags   []string   `json:"allTags"`
 	Timestamp *timeRange `json:"timestamp"`
@@ -28,7 +35,9 @@ type timeRange struct {
 
 // read validates the fields and returns their filter.
 func (b *documentBody) read(c *request.Check) retrieval.DocumentFilter {
-	f := retrieval.DocumentFilter{AnyTags: tagsOf(c, "tags", b.Tags), AllTags: tagsOf(c, "allTags", b.AllTags)}
+	f := retrieval.DocumentFilter{
+		IDs: documentIDs(c, b.Documents), AnyTags: tagsOf(c, "tags", b.Tags), AllTags: tagsOf(c, "allTags", b.AllTags),
+	}
 	if b.Timestamp == nil {
 		return f
 	}
@@ -41,6 +50,17 @@ func (b *documentBody) read(c *request.Check) retrieval.DocumentFilter {
 		c.Fail("timestamp.to", "must be after from")
 	}
 	return f
+}
+
+// documentIDs parses ids of documents and returns them sorted and without duplicates. Unknown ids are not an error, so
+// that a response does not show whether another workspace has a document with an id.
+func documentIDs(c *request.Check, texts []string) []uuid.UUID {
+	const field = "documents"
+	if texts != nil && (len(texts) == 0 || len(texts) > maxFilterDocuments) {
+		c.Fail(field, fmt.Sprintf("must have 1 to %d ids; leave it out for any", maxFilterDocuments))
+		return nil
+	}
+	return slices.Compact(slices.SortedFunc(slices.Values(c.UUIDs(field, texts, maxFilterDocuments)), uuids.Compare))
 }
 
 // tagsOf validates tags and returns them sorted and without duplicates. A list must not be empty, because its meaning
@@ -71,6 +91,9 @@ func timeOf(c *request.Check, field string, text *string) *time.Time {
 
 // replace replaces the fields that are set in another body.
 func (b *documentBody) replace(o *documentBody) {
+	if o.Documents != nil {
+		b.Documents = o.Documents
+	}
 	if o.Tags != nil {
 		b.Tags = o.Tags
 	}

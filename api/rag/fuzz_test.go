@@ -27,7 +27,8 @@ func FuzzSearchBody(f *testing.F) {
 		`{"query":"a","facets":["entityType","tags","timestamp"],"facetLimit":50,"facetInterval":"month"}`,
 		`{"query":"a","tags":["a","b","a"],"allTags":["c"],"timestamp":{"from":"2026-11-21T07:40:08.1Z"}}`,
 		`{"query":"a","timestamp":{"from":"2026-11-21T07:40:08+01:00","to":"9999-12-31T23:59:59Z"}}`,
-		`{"query":"a","tags":[],"timestamp":{}}`,
+		`{"query":"a","tags":[],"timestamp":{}}`, `{"query":"a","documents":[]}`, `{"query":"a","documents":["a"]}`,
+		`{"query":"a","documents":["0194a5b0-0000-7000-8000-00000000000a","0194A5B0-0000-7000-8000-00000000000A"]}`,
 		`{"query":"a","rerank":{"candidates":50,"weight":1}}`, `{"query":"a","rerank":{"candidates":0,"weight":2}}`,
 		`{"query":"a","facets":["tags","tags"]}`, `{"query":"a","facets":[],"facetLimit":0}`,
 		`{"query":"a","maxSentences":10,"limit":1000,"includeLiveData":true}`, `{"query":"a","maxSentences":0}`,
@@ -50,6 +51,7 @@ func FuzzSearchBody(f *testing.F) {
 			require.True(t, len(b.Min) <= 32 && len(b.Max) <= 32 && len(b.Prefixes) <= 32)
 			d := q.Filter.Document
 			require.True(t, len(d.AnyTags) <= maxFilterTags && len(d.AllTags) <= maxFilterTags)
+			require.LessOrEqual(t, len(d.IDs), maxFilterDocuments)
 			require.True(t, d.From == nil || d.To == nil || d.From.Before(*d.To))
 			require.True(t, q.Rerank.Candidates >= 0 && q.Rerank.Candidates <= configured.rerank)
 			require.True(t, q.Rerank.Weight >= 0 && q.Rerank.Weight <= 1)

@@ -40,7 +40,7 @@ func (b *answerBody) override(o *overrides) error {
 	b.overrideQuery(o)
 	if o.Offset != nil { // the route does not have it, either
 		return fault.Field(fault.Malformed, "offset", "is not a known field of an answer",
-			"query", "limit", "tags", "allTags", "timestamp")
+			"query", "limit", "documents", "tags", "allTags", "timestamp")
 	}
 	return nil
 }

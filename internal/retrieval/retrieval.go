@@ -36,6 +36,8 @@ type Filter struct {
 // DocumentFilter selects nodes by the document to which they belong: its own node and its passages, which inherit
 // its tags and its timestamp. Unless the filter is empty, nodes without a document do not pass.
 type DocumentFilter struct {
+	// IDs are the ids of documents, of which a node must belong to one; empty: any. Those of no document match nothing.
+	IDs     []uuid.UUID
 	AnyTags []string // one of them at least; empty: any
 	AllTags []string // each of them
 	// From is inclusive and To exclusive. If one of them is set, documents without a timestamp do not pass.
@@ -52,7 +54,7 @@ func (f *Filter) hasOnlyEntityTypes() bool {
 
 // IsEmpty reports whether all nodes pass, also those without a document.
 func (f *DocumentFilter) IsEmpty() bool {
-	return len(f.AnyTags) == 0 && len(f.AllTags) == 0 && f.From == nil && f.To == nil
+	return len(f.IDs) == 0 && len(f.AnyTags) == 0 && len(f.AllTags) == 0 && f.From == nil && f.To == nil
 }
 
 // Query is a search by words and meaning.

@@ -30,12 +30,23 @@ func (d *Documents) Get(ctx context.Context, id string) (*Document, error) {
 	return fetch[*Document](ctx, d.t, getDocument.request(id))
 }
 
-// DocumentFilter selects documents. They must meet all conditions that are set.
+// DocumentSort is an order of documents. Those that are equal in it are sorted by id.
+type DocumentSort string
+
+// The orders of documents.
+const (
+	DocumentSortCreated   DocumentSort = "created"   // the oldest first
+	DocumentSortNewest    DocumentSort = "newest"    // the last change of the document first
+	DocumentSortTimestamp DocumentSort = "timestamp" // the newest timestamp first, documents without one last
+)
+
+// DocumentFilter selects documents, which must meet all conditions that are set, and their order.
 type DocumentFilter struct {
 	Tags    []string // at least one of these
 	AllTags []string // each of these
 	// Timestamp is the range of the timestamps.
 	Timestamp TimestampRange
+	Sort      DocumentSort // the default is DocumentSortCreated
 }
 
 func (f *DocumentFilter) values() url.Values {
@@ -47,15 +58,17 @@ func (f *DocumentFilter) values() url.Values {
 			setText(q, name, At(at))
 		}
 	}
+	setText(q, "sort", f.Sort)
 	return q
 }
 
-// List returns a page of the documents, oldest first, without their texts.
+// List returns a page of the documents, by default the oldest first, without their texts.
 func (d *Documents) List(ctx context.Context, filter DocumentFilter, paging Paging) (*Page[Document], error) {
 	return fetchPage[Document](ctx, d.t, listDocuments.withQuery(paging.values(filter.values())))
 }
 
-// All iterates over the documents, oldest first, page by page, without their texts.
+// All iterates over the documents, by default the oldest first, page by page, without their texts. Unless the order is
+// that of creation, a document that changes meanwhile may be missing or occur twice.
 func (d *Documents) All(ctx context.Context, filter DocumentFilter) iter.Seq2[Document, error] {
 	return pages[Document](ctx, d.t, listDocuments.withQuery(filter.values()))
 }

@@ -83,12 +83,12 @@ func TestSearchesAreFilteredByDocuments(t *testing.T) {
 	s := serve(t, func(_ int, w http.ResponseWriter, _ *received) { page(w, `[]`, false, "null") })
 	at := time.Date(2026, 11, 21, 7, 40, 8, 0, time.UTC)
 	_, err := s.client(t).Search.Nodes(t.Context(), livegraph.SearchQuery{
-		Query: "a", Tags: []string{"b", "c"}, AllTags: []string{"d"}, Timestamp: &livegraph.TimestampRange{From: at},
+		Query: "a", Documents: []string{"e"}, Tags: []string{"b", "c"}, AllTags: []string{"d"},
+		Timestamp: &livegraph.TimestampRange{From: at},
 	})
 	noError(t, err)
-	equal(
-		t, `{"query":"a","tags":["b","c"],"allTags":["d"],"timestamp":{"from":"2026-11-21T07:40:08Z"}}`, s.all()[0].body,
-	)
+	equal(t, `{"query":"a","documents":["e"],"tags":["b","c"],"allTags":["d"],"timestamp":{"from":"2026-11-21T07:40:08Z"}}`,
+		s.all()[0].body)
 }
 
 func TestListsOfDocumentsAreFiltered(t *testing.T) {
@@ -101,10 +101,12 @@ func TestListsOfDocumentsAreFiltered(t *testing.T) {
 	noError(t, err)
 	equal(t, "allTag=d&limit=5&tag=a%2Cb&tag=c&timestampFrom=2026-11-21T07%3A40%3A08Z", s.all()[0].query.Encode())
 	_, err = livegraph.Collect(s.client(t).Documents.All(
-		t.Context(), livegraph.DocumentFilter{Timestamp: livegraph.TimestampRange{To: at}},
+		t.Context(), livegraph.DocumentFilter{
+			Timestamp: livegraph.TimestampRange{To: at}, Sort: livegraph.DocumentSortNewest,
+		},
 	))
 	noError(t, err)
-	equal(t, "limit=100&timestampTo=2026-11-21T07%3A40%3A08Z", s.all()[1].query.Encode())
+	equal(t, "limit=100&sort=newest&timestampTo=2026-11-21T07%3A40%3A08Z", s.all()[1].query.Encode())
 }
 
 func TestAPageOfASearchHasItsReranking(t *testing.T) {

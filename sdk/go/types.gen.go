@@ -422,6 +422,10 @@ type AnswerQuery struct {
 	// The property with each name is a string with this beginning.
 	PropertyPrefix map[string]string `json:"propertyPrefix,omitempty"`
 
+	// Only nodes of the documents with these ids: the document's own node and its passages. An id of no document of the
+	// workspace matches nothing.
+	Documents []string `json:"documents,omitempty"`
+
 	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
 	// passages. Nodes without a document do not pass.
 	Tags []string `json:"tags,omitempty"`
@@ -887,6 +891,10 @@ type HybridQuery struct {
 
 	// The property with each name is a string with this beginning.
 	PropertyPrefix map[string]string `json:"propertyPrefix,omitempty"`
+
+	// Only nodes of the documents with these ids: the document's own node and its passages. An id of no document of the
+	// workspace matches nothing.
+	Documents []string `json:"documents,omitempty"`
 
 	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
 	// passages. Nodes without a document do not pass.
@@ -1585,6 +1593,10 @@ type RunSavedQuery struct {
 	// Not for queries of kind `answer`.
 	Offset *int `json:"offset,omitempty"`
 
+	// Only nodes of the documents with these ids: the document's own node and its passages. An id of no document of the
+	// workspace matches nothing.
+	Documents []string `json:"documents,omitempty"`
+
 	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
 	// passages. Nodes without a document do not pass.
 	Tags []string `json:"tags,omitempty"`
@@ -1698,6 +1710,10 @@ type SearchQuery struct {
 
 	// The property with each name is a string with this beginning.
 	PropertyPrefix map[string]string `json:"propertyPrefix,omitempty"`
+
+	// Only nodes of the documents with these ids: the document's own node and its passages. An id of no document of the
+	// workspace matches nothing.
+	Documents []string `json:"documents,omitempty"`
 
 	// Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its
 	// passages. Nodes without a document do not pass.

@@ -16,6 +16,16 @@ type UUIDs = pgtype.FlatArray[pgtype.UUID]
 // UUID returns an id as an element of UUIDs.
 func UUID(id uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: true} }
 
+// IDArray returns ids in a type that pgx encodes without converting them to text first, which
+// would take longer than many queries.
+func IDArray(ids []uuid.UUID) UUIDs {
+	list := make(UUIDs, len(ids))
+	for i, id := range ids {
+		list[i] = UUID(id)
+	}
+	return list
+}
+
 // IDList is a list of ids with their workspaces, as two columns.
 type IDList struct{ Workspaces, IDs UUIDs }
 

@@ -221,6 +221,7 @@ func TestToolsOfTheModelContextProtocol(t *testing.T) {
 		"a time with a range":  {"promql", map[string]any{"query": "m", "start": "-1h", "time": "now"}, 400, "time"},
 		"an empty query":       {"search", map[string]any{"query": ""}, 422, "query"},
 		"no tags of documents": {"search", map[string]any{"query": "a", "tags": []string{""}}, 422, "tags[0]"},
+		"no id of a document":  {"answer", map[string]any{"query": "a", "documents": []string{"a"}}, 422, "documents[0]"},
 		"no range of times": {
 			"hybrid_search", map[string]any{"query": "a", "timestamp": map[string]any{"from": "now"}}, 422, "timestamp.from",
 		},

@@ -50,7 +50,8 @@ func (w *tenants) writeCanaries() {
 	for _, op := range []string{opSearch, opHybrid, opAnswer} {
 		body := object{
 			"query": c("query"), "properties": object{c("filter's key"): []any{c("filter's value")}},
-			"tags": []any{c("searched tag")}, "allTags": []any{c("second searched tag")},
+			"documents": []any{w.values["document"]},
+			"tags":      []any{c("searched tag")}, "allTags": []any{c("second searched tag")},
 			"propertyMin":    object{c("lower bound's key"): c("lower bound")},
 			"propertyMax":    object{c("upper bound's key"): c("upper bound")},
 			"propertyPrefix": object{c("prefix's key"): c("prefix")},

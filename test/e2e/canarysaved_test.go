@@ -22,7 +22,7 @@ func (w *tenants) writeSavedQueryCanaries() {
 		return object{"name": c("name"), "description": c("description"), "request": object{
 			"query": c("query"), "properties": object{c("filter's key"): []any{c("filter's value")}},
 			"relationTypes": []any{c("relation")}, "nodeIds": []any{w.values["node"]},
-			"tags": []any{c("tag")}, "allTags": []any{c("second tag")},
+			"documents": []any{w.values["document"]}, "tags": []any{c("tag")}, "allTags": []any{c("second tag")},
 			"propertyMin":    object{c("lower bound's key"): c("lower bound")},
 			"propertyMax":    object{c("upper bound's key"): c("upper bound")},
 			"propertyPrefix": object{c("prefix's key"): c("prefix")},
@@ -41,12 +41,12 @@ func (w *tenants) writeSavedQueryCanaries() {
 		opPatchSaved, path, "application/merge-patch+json",
 		fmt.Sprintf(
 			`{"request":{"query":%q,"properties":null,"propertyMin":null,"propertyMax":null,"propertyPrefix":null,`+
-				`"relationTypes":null,"tags":null,"allTags":null}}`, w.values["name"],
+				`"relationTypes":null,"documents":null,"tags":null,"allTags":null}}`, w.values["name"],
 		), nil, http.StatusOK,
 	)
 	w.writeJSON(opRunSaved, path+"/run", object{
 		"query": w.canary("query of a run"), "tags": []any{w.canary("tag of a run")},
-		"allTags": []any{w.canary("required tag of a run")},
+		"allTags": []any{w.canary("required tag of a run")}, "documents": []any{w.values["document"]},
 	}, http.StatusOK)
 	question := object{"query": w.canary("deleted query's question")}
 	gone := object{"name": w.canary("deleted query"), "kind": "answer", "request": question}

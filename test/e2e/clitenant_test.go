@@ -92,6 +92,11 @@ func testWorkspaceByCommandLine(t *testing.T, s *server) {
 		require.Equal(t, "0 candidates\n", s.CLI(
 			"search", "who leaks oil", "--tag", "a,b", "--tag", "c", "--all-tag", "d", "--from", "2026-01-01T00:00:00Z",
 		), "nodes without a document do not pass")
+		for _, command := range []string{"search", "answer"} {
+			require.Regexp(t, `^(0 candidates|no sentence answers the question)\n$`, s.CLI(
+				command, "who leaks oil", "--document", uuid.NewString(), "--document", pump.String(),
+			))
+		}
 		require.Equal(t, "0 candidates\n", s.CLI(
 			"search", "who leaks oil", "--property", "a=b=c", "--property-min", "n=1", "--property-max", "n=2",
 			"--property-prefix", "s=x,y",

@@ -87,6 +87,9 @@ func testDocumentsByCommandLine(w *workspace) {
 	require.Len(t, again.Messages, 5)
 	again.Messages = nil
 	require.Equal(t, importedDocuments{Documents: 4, Updated: 1, Unchanged: 3, Skipped: 5}, again)
+	newest := w.ok(w.in("documents", "list", "--sort", "newest", "--limit", "1")...)
+	require.Regexp(t, `(?m)^wiki/sub/c\.txt .*\n1 of 4 documents\n`, newest, "it has changed last")
+	require.Contains(t, w.bad(w.in("documents", "list", "--sort", "size")...), "created")
 	require.Contains(t, w.bad(w.in("documents", "import", filepath.Join(dir, "none"))...), "no such file")
 	require.Contains(t, w.bad(w.in("documents", "import", dir, "--tag", "ok", "--tag", strings.Repeat("x", 129))...),
 		"--tag: tags[1] must have at most 128 characters")

@@ -2,6 +2,7 @@ package mcpserver
 
 // documentFilter has the parameters of searches that select documents.
 type documentFilter struct {
+	Documents []string   `json:"documents,omitempty" jsonschema:"only the documents with these ids, up to 100"`
 	Tags      []string   `json:"tags,omitempty" jsonschema:"only documents with at least one of these tags"`
 	AllTags   []string   `json:"allTags,omitempty" jsonschema:"only documents with each of these tags"`
 	Timestamp *timeRange `json:"timestamp,omitempty" jsonschema:"only documents whose timestamp is in this range"`
@@ -14,6 +15,9 @@ type timeRange struct {
 }
 
 func (f *documentFilter) addFilter(body map[string]any) {
+	if len(f.Documents) > 0 {
+		body["documents"] = f.Documents
+	}
 	if len(f.Tags) > 0 {
 		body["tags"] = f.Tags
 	}

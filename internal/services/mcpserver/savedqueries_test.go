@@ -42,10 +42,11 @@ func TestARunOfASavedQueryHasTheAnswerOfItsKind(t *testing.T) {
 	offset := 0
 	run(runSavedQueryInput{
 		ID: "id", Query: "pump", Limit: 80, Offset: &offset, documentFilter: documentFilter{
-			Tags: []string{"a"}, AllTags: []string{"b"}, Timestamp: &timeRange{To: "2026-01-01T00:00:00Z"},
+			Documents: []string{"d"}, Tags: []string{"a"}, AllTags: []string{"b"},
+			Timestamp: &timeRange{To: "2026-01-01T00:00:00Z"},
 		},
 	})
-	require.JSONEq(t, `{"query":"pump","limit":50,"offset":0,"tags":["a"],"allTags":["b"],`+
+	require.JSONEq(t, `{"query":"pump","limit":50,"offset":0,"documents":["d"],"tags":["a"],"allTags":["b"],`+
 		`"timestamp":{"to":"2026-01-01T00:00:00Z"}}`, server.sent)
 
 	server.body = `{"success":true,"data":{"answer":"It leaks. [1]","sentences":[],"citations":` +

@@ -13,6 +13,7 @@ import type {
   AnswerQuery,
   DeletedDocument,
   Document,
+  DocumentSort,
   HybridHit,
   HybridQuery,
   IndexStatus,
@@ -25,7 +26,7 @@ import type {
 
 const path = '/api/documents'
 
-/** Selects documents. They must meet all conditions. */
+/** Selects documents, which must meet all conditions, and their order. */
 export interface DocumentFilter {
   /** At least one of these tags. */
   tags?: readonly string[]
@@ -33,10 +34,15 @@ export interface DocumentFilter {
   allTags?: readonly string[]
   /** A timestamp in this range: `from` is inclusive, `to` exclusive. */
   timestamp?: { from?: Date | string; to?: Date | string }
+  /**
+   * `created`, the default: the oldest first. `newest`: the last change of the document first. `timestamp`: the newest
+   * timestamp first, documents without one last.
+   */
+  sort?: DocumentSort
 }
 
 /** Returns the URL parameters of a list. */
-function selected({ tags, allTags, timestamp, ...page }: DocumentFilter & OffsetPage) {
+function selected({ tags, allTags, timestamp, sort, ...page }: DocumentFilter & OffsetPage) {
   return query({
     limit: 100,
     ...page,
@@ -44,6 +50,7 @@ function selected({ tags, allTags, timestamp, ...page }: DocumentFilter & Offset
     allTag: allTags,
     timestampFrom: timestamp?.from,
     timestampTo: timestamp?.to,
+    sort,
   })
 }
 

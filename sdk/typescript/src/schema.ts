@@ -666,7 +666,7 @@ export interface paths {
         };
         /**
          * List documents
-         * @description Scope `read:nodes`. Sorted by the time of creation, then by id. Texts are not included.
+         * @description Scope `read:nodes`. By default sorted by the time of creation, then by id. Texts are not included.
          */
         get: operations["listDocuments"];
         put?: never;
@@ -1921,8 +1921,8 @@ export interface paths {
          * @description The scopes of the route of the query's kind, which is `/api/rag/search`, `/api/rag/hybrid-search` or
          *     `/api/rag/answer`: `read:nodes`, for the other two also `read:edges`, and with `includeLiveData` also
          *     `read:livedata`. The response is the one of that route for the saved request, errors and event streams included.
-         *     The body may replace `query`, `limit`, `tags`, `allTags`, `timestamp` and `offset`; a query of kind `answer` has
-         *     no `offset` (400).
+         *     The body may replace `query`, `limit`, `documents`, `tags`, `allTags`, `timestamp` and `offset`; a query of kind
+         *     `answer` has no `offset` (400).
          */
         post: operations["runSavedQuery"];
         delete?: never;
@@ -3391,6 +3391,13 @@ export interface components {
             data: components["schemas"]["Document"];
             requestId: components["schemas"]["RequestId"];
         };
+        /**
+         * @description created: the oldest first. newest: the last change of the document first. timestamp: the newest timestamp of the
+         *     document first, and documents without a timestamp last.
+         * @default created
+         * @enum {string}
+         */
+        DocumentSort: "created" | "newest" | "timestamp";
         DocumentList: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["Document"][];
@@ -3938,6 +3945,8 @@ export interface components {
             propertyMin?: components["schemas"]["PropertyBounds"];
             propertyMax?: components["schemas"]["PropertyBounds"];
             propertyPrefix?: components["schemas"]["PropertyPrefixes"];
+            /** @description Only nodes of the documents with these ids: the document's own node and its passages. An id of no document of the workspace matches nothing. */
+            documents?: string[];
             /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
             tags?: string[];
             /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
@@ -3991,6 +4000,8 @@ export interface components {
             propertyMin?: components["schemas"]["PropertyBounds"];
             propertyMax?: components["schemas"]["PropertyBounds"];
             propertyPrefix?: components["schemas"]["PropertyPrefixes"];
+            /** @description Only nodes of the documents with these ids: the document's own node and its passages. An id of no document of the workspace matches nothing. */
+            documents?: string[];
             /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
             tags?: string[];
             /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
@@ -4081,6 +4092,8 @@ export interface components {
             propertyMin?: components["schemas"]["PropertyBounds"];
             propertyMax?: components["schemas"]["PropertyBounds"];
             propertyPrefix?: components["schemas"]["PropertyPrefixes"];
+            /** @description Only nodes of the documents with these ids: the document's own node and its passages. An id of no document of the workspace matches nothing. */
+            documents?: string[];
             /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
             tags?: string[];
             /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
@@ -4431,6 +4444,8 @@ export interface components {
             limit?: number;
             /** @description Not for queries of kind `answer`. */
             offset?: number;
+            /** @description Only nodes of the documents with these ids: the document's own node and its passages. An id of no document of the workspace matches nothing. */
+            documents?: string[];
             /** @description Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass. */
             tags?: string[];
             /** @description Only nodes of documents with each of these tags. With `tags`, both conditions apply. */
@@ -6412,6 +6427,11 @@ export interface operations {
                 timestampFrom?: string;
                 /** @description Only documents whose timestamp is before this time, after timestampFrom. */
                 timestampTo?: string;
+                /**
+                 * @description The order. Documents that are equal in it are sorted by id.
+                 * @example newest
+                 */
+                sort?: components["schemas"]["DocumentSort"];
             };
             header: {
                 /** @description The workspace. */

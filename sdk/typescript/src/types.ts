@@ -57,6 +57,7 @@ export type Rejection = Schemas['Rejection']
 export type RuleFile = Schemas['RuleFileAnswer']['data']
 export type RunSavedQuery = Schemas['RunSavedQuery']
 export type SavedQuery = Schemas['SavedQuery']
+export type DocumentSort = Schemas['DocumentSort']
 export type SavedQueryKind = Schemas['SavedQueryKind']
 /** The fields of a saved query that an update changes, a merge patch. */
 export type SavedQueryPatch = Schemas['SavedQueryPatch']

@@ -20,9 +20,14 @@ import (
 // Conditions of nodes n and of the nodes d of their documents. Anyone can set properties, so no text is converted that
 // may have another form. Those of documents are those of their indexes.
 const (
-	isDocumentD = `d.properties -> 'document' ->> 'externalId' IS NOT NULL
-		AND d.properties -> 'document' -> 'passage' IS NULL AND NOT d.deleted
+	isDocumentD = isMarkedD + `
 		AND d.properties -> 'document' ->> 'id' = d.id::text`
+	// isFoundDocumentD is the same for documents that are found by other indexes. It excludes those of documents: the
+	// planner takes them for nearly empty, because it cannot estimate these conditions, and would read all of an index.
+	isFoundDocumentD = isMarkedD + `
+		AND d.properties -> 'document' ->> 'id' IS NOT DISTINCT FROM d.id::text`
+	isMarkedD = `d.properties -> 'document' ->> 'externalId' IS NOT NULL
+		AND d.properties -> 'document' -> 'passage' IS NULL AND NOT d.deleted`
 	isPartN = `n.properties -> 'document' ->> 'externalId' IS NOT NULL AND NOT n.deleted`
 	// documentIDOfN is the id of the document of n; NULL: it has none.
 	documentIDOfN = `CASE WHEN n.properties -> 'document' ->> 'id' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
@@ -30,15 +35,38 @@ const (
 	// belongsToD excludes other nodes than the document's own with a copy of its mark.
 	belongsToD = `(n.id = d.id OR n.properties -> 'document' -> 'passage' IS NOT NULL)`
 	timestampD = `d.properties -> 'document' ->> 'timestamp'`
-	// sortedD has the order of the times that timestampText returns.
-	sortedD = `rtrim(left(` + timestampD + `, 30), 'Z') COLLATE "C"`
+	// sortedD has the order of the times that timestampText returns; NULL: the document has no timestamp in UTC.
+	sortedD = `(CASE WHEN ` + timestampD + ` ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$'
+		THEN rtrim(` + timestampD + `, 'Z') COLLATE "C" END)`
 )
+
+// Order is an order of documents. Those that are equal in it are sorted by id.
+type Order string
+
+// The orders.
+const (
+	ByCreation  Order = "created"   // oldest first
+	ByChange    Order = "newest"    // the last change of the document first
+	ByTimestamp Order = "timestamp" // newest first, documents without a timestamp last
+)
+
+// OrderBy returns the ORDER BY clause of the nodes d of documents, for which there is an index.
+func (o Order) OrderBy() string {
+	switch o {
+	case ByChange:
+		return `ORDER BY d.updated_at DESC, d.id`
+	case ByTimestamp:
+		return `ORDER BY ` + sortedD + ` DESC NULLS LAST, d.id`
+	case ByCreation:
+	}
+	return `ORDER BY d.created_at, d.id`
+}
 
 // Add adds the condition that a node n belongs to a document that passes a filter. The document is looked
 // up by key, so that no plan reads the whole table for a few thousand nodes.
 func Add(w *postgres.Where, f *retrieval.DocumentFilter) {
 	d := &postgres.Where{Args: w.Args, Conditions: []string{
-		"d.workspace_id = n.workspace_id", "d.id = " + documentIDOfN, isDocumentD, belongsToD,
+		"d.workspace_id = n.workspace_id", "d.id = " + documentIDOfN, isFoundDocumentD, belongsToD,
 		"d.properties -> 'document' ->> 'externalId' = n.properties -> 'document' ->> 'externalId'",
 	}}
 	addConditions(d, f)
@@ -48,8 +76,17 @@ func Add(w *postgres.Where, f *retrieval.DocumentFilter) {
 
 // AddDocuments adds the conditions that a node d is the own node of a document that passes a filter.
 func AddDocuments(w *postgres.Where, f *retrieval.DocumentFilter) {
-	w.Conditions = append(w.Conditions, isDocumentD)
+	w.Conditions = append(w.Conditions, isDocumentOf(f))
 	addConditions(w, f)
+}
+
+// isDocumentOf returns the condition that a node d is the own node of a document, for the index by which the filter
+// finds it.
+func isDocumentOf(f *retrieval.DocumentFilter) string {
+	if len(f.IDs) > 0 || len(f.AnyTags) > 0 || len(f.AllTags) > 0 {
+		return isFoundDocumentD
+	}
+	return isDocumentD
 }
 
 // Matching returns the query of at most limit nodes n that belong to documents which pass a filter. It reads the
@@ -59,7 +96,7 @@ func Matching(
 ) (query string, args []any) {
 	d := &postgres.Where{}
 	d.Add("d.workspace_id = ?", workspace)
-	d.Conditions = append(d.Conditions, isDocumentD)
+	d.Conditions = append(d.Conditions, isDocumentOf(f))
 	addConditions(d, f)
 	n := &postgres.Where{Args: d.Args, Conditions: []string{
 		isPartN, belongsToD, "md5(n.properties -> 'document' ->> 'externalId') = md5(d.external_id)",
@@ -75,6 +112,9 @@ func Matching(
 // addConditions adds the conditions of a filter on the node d of a document.
 func addConditions(w *postgres.Where, f *retrieval.DocumentFilter) {
 	contains := func(tags ...string) string { return "d.properties @> " + w.Arg(markWith(tags)) + "::jsonb" }
+	if len(f.IDs) > 0 {
+		w.Add("d.id = ANY(?)", postgres.IDArray(f.IDs))
+	}
 	var alternatives []string
 	for _, tag := range f.AnyTags { // one condition per tag, because only these can use the index
 		alternatives = append(alternatives, contains(tag))
@@ -85,16 +125,11 @@ func addConditions(w *postgres.Where, f *retrieval.DocumentFilter) {
 	if len(f.AllTags) > 0 {
 		w.Conditions = append(w.Conditions, contains(f.AllTags...))
 	}
-	if f.From == nil && f.To == nil {
-		return
-	}
-	w.Conditions = append(w.Conditions, timestampD+` IS NOT NULL`,
-		timestampD+` ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$'`)
 	if f.From != nil {
-		w.Add(sortedD+` >= ?::text`, timestampText(*f.From))
+		w.Conditions = append(w.Conditions, sortedD+` >= `+w.Arg(timestampText(*f.From))+`::text`)
 	}
 	if f.To != nil {
-		w.Add(sortedD+` < ?::text`, timestampText(*f.To))
+		w.Conditions = append(w.Conditions, sortedD+` < `+w.Arg(timestampText(*f.To))+`::text`)
 	}
 }
 

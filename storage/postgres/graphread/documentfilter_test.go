@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/internal/retrieval"
+	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/test/pgtest"
 )
 
@@ -106,6 +107,7 @@ func someArchive(r *rand.Rand, foreign uuid.UUID) *archive {
 	}
 	id := uuid.New() // a document by its id, with tags and a timestamp that cannot be compared
 	a.nodes[id] = marked(r, id, `{"id":"`+id.String()+`","externalId":"odd","tags":"a","timestamp":"2026-99"}`)
+	a.document[id] = id
 	return a
 }
 
@@ -126,7 +128,9 @@ func (a *archive) passes(id uuid.UUID, f *retrieval.Filter) bool {
 	has := func(tag string) bool { return slices.Contains(a.tags[document], tag) }
 	at, stamped := a.times[document]
 	switch {
-	case !belongs, len(d.AnyTags) > 0 && !slices.ContainsFunc(d.AnyTags, has):
+	case !belongs, len(d.IDs) > 0 && !slices.Contains(d.IDs, document):
+		return false
+	case len(d.AnyTags) > 0 && !slices.ContainsFunc(d.AnyTags, has):
 		return false
 	case slices.ContainsFunc(d.AllTags, func(tag string) bool { return !has(tag) }):
 		return false
@@ -136,7 +140,8 @@ func (a *archive) passes(id uuid.UUID, f *retrieval.Filter) bool {
 	return true
 }
 
-func someDocumentFilter(r *rand.Rand) (f retrieval.Filter) {
+// someDocumentFilter returns a filter, often by some of the ids, which are not all of documents.
+func someDocumentFilter(r *rand.Rand, ids []uuid.UUID) (f retrieval.Filter) {
 	tags := func() (list []string) {
 		for range r.IntN(3) {
 			list = append(list, someTags[r.IntN(len(someTags))])
@@ -151,6 +156,11 @@ func someDocumentFilter(r *rand.Rand) (f retrieval.Filter) {
 		return pgtest.Ptr(at.Add(time.Duration(r.IntN(3)-1) * 500 * time.Nanosecond).In(time.FixedZone("", 3600)))
 	}
 	f.Document = retrieval.DocumentFilter{AnyTags: tags(), AllTags: tags(), From: bound(), To: bound()}
+	if r.IntN(2) == 0 {
+		for range 1 + r.IntN(len(ids)) {
+			f.Document.IDs = append(f.Document.IDs, ids[r.IntN(len(ids))])
+		}
+	}
 	if r.IntN(3) == 0 {
 		f.EntityTypes = graph.EntityTypes()[:1]
 	}
@@ -186,7 +196,7 @@ func TestFiltersOfDocumentsSelectTheirNodes(t *testing.T) {
 		pgtest.InsertEdges(t, db, ws, edges)
 		ids := append(slices.Collect(maps.Keys(a.nodes)), foreign, uuid.New())
 		for range 80 {
-			f := someDocumentFilter(r)
+			f := someDocumentFilter(r, ids)
 			if f.Document.IsEmpty() {
 				continue
 			}
@@ -232,18 +242,30 @@ func requireSelected(
 	require.ElementsMatch(t, want, ends)
 }
 
-func TestFiltersOfDocumentsReadNoWholeTable(t *testing.T) {
+// fillDocuments returns a database with many nodes, and documents with tags and timestamps. For each ten documents,
+// another node has a copy of the mark of a document.
+func fillDocuments(t *testing.T, documents int) *pgtest.DB {
+	t.Helper()
 	url := pgtest.Migrated(t)
 	db := pgtest.OpenAt(t, url)
 	pgtest.FillGraph(t, db, url, 20_000, 1_000)
 	require.NoError(t, db.Exec(t.Context(), `
 		INSERT INTO nodes (workspace_id, id, name, entity_type, properties, created_at, updated_at, version, changed_by,
 			created_by)
-		SELECT $1, id, 'd', 'object', jsonb_build_object('document', jsonb_build_object(
+		SELECT $1, CASE WHEN i > $3 THEN gen_random_uuid() ELSE id END, 'd', 'object',
+			jsonb_build_object('document', jsonb_build_object(
 			'id', id, 'externalId', i::text, 'tags', jsonb_build_array('tag ' || i % 500),
-			'timestamp', to_char($2::timestamptz + i * interval '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))), $2, $2, 1, 1, 1
-		FROM (SELECT gen_random_uuid() AS id, i FROM generate_series(1, 3000) i) d`, pgtest.GraphWorkspace, pgtest.Epoch))
+			'timestamp', to_char($2::timestamptz + i * interval '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))),
+			$2::timestamptz + i * interval '1 second',
+			$2::timestamptz + i % 1000 * interval '1 hour', 1, 1, 1
+		FROM (SELECT gen_random_uuid() AS id, i FROM generate_series(1, $3 + $3 / 10) i) d`, pgtest.GraphWorkspace,
+		pgtest.Epoch, documents))
 	require.NoError(t, db.Exec(t.Context(), `ANALYZE nodes`))
+	return db
+}
+
+func TestFiltersOfDocumentsReadNoWholeTable(t *testing.T) {
+	db := fillDocuments(t, 3_000)
 	r, err := db.Recorder(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
@@ -252,12 +274,18 @@ func TestFiltersOfDocumentsReadNoWholeTable(t *testing.T) {
 	for i := range ids {
 		ids[i] = uuid.New()
 	}
+	id := firstDocument(t, db)
 	for _, f := range []retrieval.Filter{
 		{Document: retrieval.DocumentFilter{AnyTags: []string{"tag 1", "tag 2"}, To: &at}},
 		{Document: retrieval.DocumentFilter{AllTags: []string{"tag 1", "b"}}, EntityTypes: []string{"object"}},
 		{Document: retrieval.DocumentFilter{From: &at, To: &later}},
 		{
 			Document:   retrieval.DocumentFilter{From: &at},
+			Properties: map[string][]jsontext.Value{"serial": {jsontext.Value(`"SN-7"`)}},
+		},
+		{Document: retrieval.DocumentFilter{IDs: []uuid.UUID{id, uuid.New()}}},
+		{
+			Document:   retrieval.DocumentFilter{IDs: []uuid.UUID{id}, AllTags: []string{"tag 1"}},
 			Properties: map[string][]jsontext.Value{"serial": {jsontext.Value(`"SN-7"`)}},
 		},
 	} {
@@ -268,10 +296,22 @@ func TestFiltersOfDocumentsReadNoWholeTable(t *testing.T) {
 	}
 	plans, err := r.Plans(t.Context(), db)
 	require.NoError(t, err)
-	require.Len(t, plans, 8)
+	require.Len(t, plans, 12)
 	for _, plan := range plans {
 		require.NotContains(t, plan, "Seq Scan", plan)
 	}
 	require.Contains(t, plans[5], "nodes_document_timestamp", plans[5])
 	require.Contains(t, plans[5], "nodes_documents", plans[5])
+	for _, plan := range []string{plans[9], plans[11]} { // a document by its id, and then its nodes
+		require.Contains(t, plan, "nodes_pkey", plan)
+		require.Contains(t, plan, "nodes_documents", plan)
+	}
+}
+
+// firstDocument returns the id of a document.
+func firstDocument(t *testing.T, db *pgtest.DB) uuid.UUID {
+	t.Helper()
+	list, _, err := db.Documents(t.Context(), pgtest.GraphWorkspace, graphread.DocumentList{Limit: 1})
+	require.NoError(t, err)
+	return list[0].ID
 }

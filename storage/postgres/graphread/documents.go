@@ -43,25 +43,28 @@ func (db *Store) PassageNodes(
 		LIMIT $4`, workspace, externalID, document.String(), limit)
 }
 
-// Documents lists the nodes of the documents that pass a filter by the time of their creation, without
-// their passages, and returns their total number.
+// DocumentList selects a page of the documents that pass a filter.
+type DocumentList struct {
+	Filter        retrieval.DocumentFilter
+	Order         documentfilter.Order
+	Limit, Offset int
+}
+
+// Documents lists the nodes of documents, without their passages and without other nodes that have a copy of
+// their mark. It returns the total number of those that pass the filter.
 func (db *Store) Documents(
-	ctx context.Context, workspace uuid.UUID, f retrieval.DocumentFilter, limit, offset int,
+	ctx context.Context, workspace uuid.UUID, list DocumentList,
 ) (nodes []graph.Node, total int64, err error) {
 	w := &postgres.Where{}
 	w.Add("d.workspace_id = ?", workspace)
-	if f.IsEmpty() {
-		w.Conditions = append(w.Conditions, isDocument) // no property is read to count
-	} else {
-		documentfilter.AddDocuments(w, &f)
-	}
+	documentfilter.AddDocuments(w, &list.Filter) // without a filter, the index has all conditions, and counts
 	from := ` FROM nodes d WHERE ` + w.Text()
 	err = db.root.InReadTx(ctx, func(tx pgx.Tx) error {
 		count := tx.QueryRow(ctx, `SELECT count(*)`+from, postgres.WithCustomPlan(w.Args)...)
 		if err := count.Scan(&total); err != nil {
 			return err
 		}
-		page := fmt.Sprintf(` ORDER BY created_at, id LIMIT %d OFFSET %d`, limit, offset)
+		page := fmt.Sprintf(` %s LIMIT %d OFFSET %d`, list.Order.OrderBy(), list.Limit, list.Offset)
 		rows, err := tx.Query(ctx, `SELECT `+nodeColumns+from+page, postgres.WithCustomPlan(w.Args)...)
 		if err == nil {
 			nodes, err = pgx.CollectRows(rows, scanNode)
@@ -80,7 +83,7 @@ func (db *Store) DocumentParts(
 ) (map[uuid.UUID]retrieval.DocumentPart, error) {
 	rows, err := db.pool.Query(ctx, `SELECT id, properties -> 'document' ->> 'id',
 		properties -> 'document' -> 'passage' IS NOT NULL FROM nodes
-		WHERE workspace_id = $1 AND id = ANY($2) AND `+isDocumentPart, workspace, IDArray(ids))
+		WHERE workspace_id = $1 AND id = ANY($2) AND `+isDocumentPart, workspace, postgres.IDArray(ids))
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading the documents of nodes: %w", err))
 	}
@@ -114,7 +117,7 @@ func (db *Store) ReadMarks(
 		return nodes, nil
 	}
 	rows, err := db.pool.Query(ctx, `SELECT id, entity_type, properties -> 'document' FROM nodes
-		WHERE workspace_id = $1 AND id = ANY($2) AND NOT deleted`, workspace, IDArray(ids))
+		WHERE workspace_id = $1 AND id = ANY($2) AND NOT deleted`, workspace, postgres.IDArray(ids))
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading the marks of nodes: %w", err))
 	}
@@ -143,7 +146,7 @@ func (db *Store) UsedNodeIDs(
 	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID,
 ) (map[uuid.UUID]struct{}, error) {
 	rows, err := db.pool.Query(
-		ctx, `SELECT id FROM nodes WHERE workspace_id = $1 AND id = ANY($2)`, workspace, IDArray(ids),
+		ctx, `SELECT id FROM nodes WHERE workspace_id = $1 AND id = ANY($2)`, workspace, postgres.IDArray(ids),
 	)
 	used := map[uuid.UUID]struct{}{}
 	if err == nil {

@@ -102,7 +102,7 @@ func (r *patternReader) Select(ctx context.Context, node int, ids []uuid.UUID) (
 		return ids, nil // the ends of edges exist
 	}
 	w := &postgres.Where{}
-	list := w.Arg(IDArray(ids))
+	list := w.Arg(postgres.IDArray(ids))
 	w.Add("workspace_id = ?", r.workspace)
 	w.Add("nodes.id = found.id")
 	w.Add("NOT deleted")

@@ -72,7 +72,7 @@ func (db *Store) ReadEdges(
 	}
 	w := &postgres.Where{}
 	w.Add("workspace_id = ?", workspace)
-	w.Add("id = ANY(?)", IDArray(ids))
+	w.Add("id = ANY(?)", postgres.IDArray(ids))
 	w.Add("NOT deleted")
 	list, err := queryAll(ctx, db.pool, `SELECT `+edgeColumns+` FROM edges WHERE `, w, scanEdge)
 	if err != nil {
@@ -108,7 +108,8 @@ func Matching(
 
 // matching returns a query of one more than limit live nodes that pass the filter.
 func matching(workspace uuid.UUID, f retrieval.Filter, limit int) (query string, args []any) {
-	if !f.Document.IsEmpty() && len(f.Properties) == 0 {
+	// Few nodes have a value of a property, and few belong to documents with these ids: these are read first.
+	if !f.Document.IsEmpty() && (len(f.Properties) == 0 || len(f.Document.IDs) > 0) {
 		documents := f.Document
 		f.Document = retrieval.DocumentFilter{}
 		return documentfilter.Matching(workspace, &documents, limit+1, func(n *postgres.Where) { addFilter(n, f) })
@@ -139,16 +140,6 @@ func queryAll[T any](
 	return pgx.CollectRows(rows, scan)
 }
 
-// IDArray returns ids in a type that pgx encodes without converting them to text first, which
-// would take longer than many queries.
-func IDArray(ids []uuid.UUID) postgres.UUIDs {
-	list := make(postgres.UUIDs, len(ids))
-	for i, id := range ids {
-		list[i] = postgres.UUID(id)
-	}
-	return list
-}
-
 // scanID reads an id without converting it to text.
 func scanID(row pgx.CollectableRow) (uuid.UUID, error) {
 	var id pgtype.UUID
@@ -162,7 +153,7 @@ func nodeWhere(workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) *postgr
 	w := &postgres.Where{}
 	w.Add("n.workspace_id = ?", workspace)
 	if ids != nil {
-		w.Add("n.id = ANY(?)", IDArray(ids))
+		w.Add("n.id = ANY(?)", postgres.IDArray(ids))
 	}
 	AddPassing(w, f)
 	return w

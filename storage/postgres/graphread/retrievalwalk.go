@@ -57,7 +57,7 @@ type walkStatement struct {
 func newWalkStatement(workspace uuid.UUID, step retrieval.Step, weight string) *walkStatement {
 	w := &postgres.Where{}
 	s := &walkStatement{step: step, limit: step.Limit}
-	s.workspace, s.frontier, s.weight = w.Arg(workspace), w.Arg(IDArray(step.Frontier)), "NULL::text"
+	s.workspace, s.frontier, s.weight = w.Arg(workspace), w.Arg(postgres.IDArray(step.Frontier)), "NULL::text"
 	if weight != "" {
 		value := "(w.properties -> " + w.Arg(weight) + "::text)"
 		s.weight = fmt.Sprintf(`(SELECT CASE jsonb_typeof(%[1]s) WHEN 'number' THEN %[1]s::text END

@@ -15,7 +15,6 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
 	"github.com/livegraph/livegraph/internal/retrieval/links"
 	"github.com/livegraph/livegraph/storage/postgres"
-	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
 // Store is the store of links in a database.
@@ -219,7 +218,7 @@ func (db *Store) LinksOf(ctx context.Context, workspace uuid.UUID, nodes []uuid.
 				deleted AND deleted_by <> 0 AND deleted_by = taken_sequence, updated_at
 			FROM edges WHERE workspace_id = $1 AND source_id = s.id AND relation_type = $3
 				AND (deleted OR properties ? 'link')
-			ORDER BY deleted, id LIMIT $4) e`, workspace, graphread.IDArray(nodes), Relation, limit)
+			ORDER BY deleted, id LIMIT $4) e`, workspace, postgres.IDArray(nodes), Relation, limit)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading the links of nodes: %w", err))
 	}
@@ -240,7 +239,7 @@ func (db *Store) IncomingLinks(
 ) (map[uuid.UUID]int, error) {
 	rows, err := db.pool.Query(ctx, `SELECT t.id, (SELECT count(*) FROM (
 			SELECT FROM edges WHERE workspace_id = $1 AND target_id = t.id AND relation_type = $3 AND NOT deleted LIMIT $4) e)
-		FROM unnest($2::uuid[]) AS t (id)`, workspace, graphread.IDArray(targets), Relation, limit)
+		FROM unnest($2::uuid[]) AS t (id)`, workspace, postgres.IDArray(targets), Relation, limit)
 	counts := map[uuid.UUID]int{}
 	if err == nil {
 		var id pgtype.UUID

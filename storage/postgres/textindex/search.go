@@ -155,7 +155,7 @@ func (s *textSearch) run(ctx context.Context, q lexical.Query, names int) (found
 		if err != nil || len(matches) == 0 && !more {
 			return found, err
 		}
-		s.matches, s.matchesComplete = graphread.IDArray(matches), !more
+		s.matches, s.matchesComplete = postgres.IDArray(matches), !more
 	}
 	if err := s.rank(ctx, terms); err != nil {
 		return found, err

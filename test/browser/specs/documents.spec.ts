@@ -181,6 +181,25 @@ test(
     await page.getByRole('button', { name: 'Clear filters' }).click()
     await expect(rows).toHaveCount(4)
 
+    // The order is in the URL.
+    const first = rows.first()
+    await expect(first).toContainText('handbook/pumps.md')
+    await page.getByRole('combobox', { name: 'Order' }).selectOption('timestamp')
+    await expect(first).toContainText('wiki.example.com/halls/3')
+    expect(new URL(page.url()).searchParams.get('sort')).toBe('timestamp')
+    await call(tenant, 'POST', '/api/documents', {
+      documents: [{ externalId: 'note-12', title: 'A note about the quiet machine', text: 'Quiet.' }],
+    })
+    await page.reload()
+    await expect(first).toContainText('wiki.example.com/halls/3')
+    await page.getByRole('combobox', { name: 'Order' }).selectOption('newest')
+    await expect(first).toContainText('A note about the quiet machine')
+    expect.soft(await faults(page)).toEqual([])
+    await picture(page, 'documents-newest')
+    await page.getByRole('combobox', { name: 'Order' }).selectOption('created')
+    await expect(first).toContainText('handbook/pumps.md')
+    expect(new URL(page.url()).searchParams.has('sort')).toBe(false)
+
     // A document's tag leads to all documents with it, and the back button to the document.
     await row(documents(page), 'handbook/pumps.md').click()
     await page.getByRole('dialog').getByRole('link', { name: 'north' }).click()

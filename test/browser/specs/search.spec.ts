@@ -1,5 +1,5 @@
 import { test } from '../library.ts'
-import { expect, faults, open, picture, seed } from '../support.ts'
+import { call, expect, faults, open, overflowWidth, picture, seed, type Tenant } from '../support.ts'
 
 test('explains the results of hybrid and plain search', async ({ page }) => {
   const { plant } = seed()
@@ -82,4 +82,64 @@ test('filters results by facets and ranges of properties', { tag: '@full' }, asy
   await expect(command).toContainText(
     '"propertyMin":{"kW":100},"propertyMax":{"kW":500},"propertyPrefix":{"line":"B-"}',
   )
+})
+
+/** Returns the id of a document. */
+async function documentId(of: Tenant, externalId: string): Promise<string> {
+  const { id } = await call<{ id: string }>(of, 'GET', `/api/documents/${externalId}`)
+  return id
+}
+
+test('searches inside a document', async ({ page, tenant }) => {
+  await open(page, `documents?id=${await documentId(tenant, 'manual')}`, tenant.workspace)
+  const details = page.getByRole('dialog', { name: 'Manual of pumps' })
+  await picture(page, 'document-actions')
+  await details.getByRole('link', { name: 'Search in this document' }).click()
+  const chips = page.getByRole('list', { name: 'Only in 1 document' })
+  await expect(chips.getByRole('link', { name: 'Manual of pumps' })).toBeVisible()
+  const query = page.getByRole('textbox', { name: 'Query' })
+  await query.fill('lubricated bearing')
+  await query.press('Enter')
+  const hits = page.getByRole('region', { name: 'Results' }).locator('ol > li')
+  const command = page.getByRole('region', { name: 'The request as a command' })
+  await expect(hits.filter({ hasText: 'once every 500 hours' })).not.toHaveCount(0)
+  await expect(hits.filter({ hasNotText: 'Manual of pumps' })).toHaveCount(0)
+  await expect(command).toContainText('"documents":["')
+  expect.soft(await faults(page)).toEqual([])
+  await picture(page, 'inside-document-light')
+
+  // The filter is in the URL, and can be removed.
+  await page.reload()
+  await expect(hits.filter({ hasText: 'once every 500 hours' })).not.toHaveCount(0)
+  await page.getByRole('button', { name: 'Remove the document Manual of pumps' }).click()
+  await expect(chips).toHaveCount(0)
+  await page.getByRole('button', { name: 'Search', exact: true }).click()
+  await expect(hits.filter({ hasText: 'Note about noise' })).not.toHaveCount(0)
+  await expect(command).not.toContainText('"documents"')
+  expect(new URL(page.url()).searchParams.has('document')).toBe(false)
+})
+
+test.describe('on a phone in the dark', { tag: '@full' }, () => {
+  test.use({ colorScheme: 'dark', viewport: { width: 360, height: 780 }, hasTouch: true })
+  test('shows the documents in which is searched', async ({ page, tenant }) => {
+    const ids = await Promise.all(['manual', 'handbook'].map((name) => documentId(tenant, name)))
+    const unknown = '00000000-0000-7000-8000-000000000000'
+    await open(page, `documents?id=${ids[0] ?? ''}`, tenant.workspace)
+    await expect(page.getByRole('link', { name: 'Search in this document' })).toBeVisible()
+    expect.soft(await overflowWidth(page)).toBeLessThanOrEqual(0)
+    await picture(page, 'document-actions-phone-dark')
+    const list = [...ids, unknown, 'manual.md'].map((id) => `document=${id}`).join('&')
+    await open(page, `search?${list}`, tenant.workspace)
+    const chips = page.getByRole('list', { name: 'Only in 4 documents' })
+    await expect(chips.getByRole('link')).toHaveText([
+      'Manual of pumps',
+      'Handbook of the boiler house',
+      /00000000$/,
+      /^manual/,
+    ])
+    await expect(page.getByRole('alert')).toContainText('“manual.md” is not a document id')
+    expect.soft(await faults(page)).toEqual([])
+    expect.soft(await overflowWidth(page)).toBeLessThanOrEqual(0)
+    await picture(page, 'inside-documents-phone-dark')
+  })
 })

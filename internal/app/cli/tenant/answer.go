@@ -20,7 +20,7 @@ type AnswerCmd struct {
 	Limit        int      `help:"Maximum number of results whose texts are read, 1 to 100." default:"10"`
 	Rerank       bool     `help:"Order the best results again by the configured reranking model before their texts are read."`
 	propertyFilter
-	documentFilter
+	searchedDocuments
 	MinScore *float64    `help:"Minimum score of a result, 0 to 1." placeholder:"SCORE"`
 	Hops     *int        `help:"Maximum distance in edges, 0 to 3." placeholder:"EDGES"`
 	Node     []uuid.UUID `help:"Also start from this node; repeat it for several." placeholder:"ID"`

@@ -19,8 +19,9 @@ type DocumentsListCmd struct {
 	tenant
 	ExternalID string `help:"Only the document with exactly this external id." placeholder:"ID"`
 	documentFilter
-	Limit  int `help:"Maximum number of documents, 1 to 100." default:"50"`
-	Offset int `help:"Number of documents to skip." default:"0"`
+	Sort   string `help:"Order: created (oldest first), newest (last change first) or timestamp (newest timestamp first, documents without one last)." enum:"created,newest,timestamp" default:"created"`
+	Limit  int    `help:"Maximum number of documents, 1 to 100." default:"50"`
+	Offset int    `help:"Number of documents to skip." default:"0"`
 }
 
 // listedDocument is a document in the API's list.
@@ -41,6 +42,7 @@ func (c *DocumentsListCmd) Run(ctx context.Context, out *output.Writer) error {
 	list.path = "/api/documents"
 	list.query = url.Values{"limit": {strconv.Itoa(c.Limit)}, "offset": {strconv.Itoa(c.Offset)}}
 	setParameter(list.query, "externalId", c.ExternalID)
+	list.query.Set("sort", c.Sort)
 	c.addParameters(list.query)
 	return c.withStores(ctx, func(s *stores.Stores, v *session) error {
 		// To read documents takes only Postgres. The routes that write, which the list does not call, would need more.

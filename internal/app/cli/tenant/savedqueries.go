@@ -164,7 +164,7 @@ type SavedQueriesRunCmd struct {
 	Query  *string `help:"The text to search for, instead of the saved one." placeholder:"TEXT"`
 	Limit  *int    `help:"Maximum number of results, 1 to 100, instead of the saved one." placeholder:"N"`
 	Offset *int    `help:"Number of results to skip; not for answers." placeholder:"N"`
-	documentFilter
+	searchedDocuments
 }
 
 // Run prints what the route of the saved query's kind returns.

@@ -25,7 +25,7 @@ type SearchCmd struct {
 	Rerank     bool     `help:"Order the best results again by the configured reranking model."`
 	MinScore   *float64 `help:"Minimum score, 0 to 1." placeholder:"SCORE"`
 	propertyFilter
-	documentFilter
+	searchedDocuments
 	Facet   []string    `help:"Count the results by entityType, tags or timestamp; repeat it for several." placeholder:"NAME"`
 	Hops    *int        `help:"With --hybrid: maximum distance in edges, 0 to 3." placeholder:"EDGES"`
 	Node    []uuid.UUID `help:"With --hybrid: also start from this node; repeat it for several." placeholder:"ID"`
@@ -105,8 +105,17 @@ type documentFilter struct {
 	To     *string  `help:"Only documents whose timestamp is before this time." placeholder:"TIME"`
 }
 
+// searchedDocuments has the flags that select documents in a search.
+type searchedDocuments struct {
+	Document []uuid.UUID `help:"Only this document, by its id; repeat it for several, up to 100." placeholder:"ID"`
+	documentFilter
+}
+
 // addTo adds the fields of a body that select documents.
-func (f *documentFilter) addTo(body map[string]any) {
+func (f *searchedDocuments) addTo(body map[string]any) {
+	if len(f.Document) > 0 {
+		body["documents"] = f.Document
+	}
 	if len(f.Tag) > 0 {
 		body["tags"] = f.Tag
 	}

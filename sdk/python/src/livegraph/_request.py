@@ -88,6 +88,7 @@ def document_filter(given: Mapping[str, Any]) -> Query:
     return query(
         tag=given.get("tags"), all_tag=given.get("all_tags"),
         timestamp_from=timestamp.get("from"), timestamp_to=timestamp.get("to"),
+        sort=given.get("sort"),
     )  # fmt: skip
 
 

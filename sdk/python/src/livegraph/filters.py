@@ -204,7 +204,22 @@ class DocumentOptions(TypedDict, total=False):
     """A timestamp in the range: ``from`` is inclusive, ``to`` exclusive, and one of both may be missing."""
 
 
-class QueryOptions(DocumentOptions, total=False):
+class DocumentListOptions(DocumentOptions, total=False):
+    """Selects documents of a list and their order."""
+
+    sort: Literal["created", "newest", "timestamp"]
+    """``created``, the default: the oldest first. ``newest``: the last change of the document first. ``timestamp``:
+    the newest timestamp first, documents without one last."""
+
+
+class SearchedDocuments(DocumentOptions, total=False):
+    """Selects the documents in which a search finds nodes."""
+
+    documents: Sequence[Id]
+    """The ids of at most 100 documents. An id of no document matches nothing."""
+
+
+class QueryOptions(SearchedDocuments, total=False):
     """Options of every search."""
 
     entity_types: Sequence[EntityType]

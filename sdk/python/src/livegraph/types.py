@@ -2026,6 +2026,10 @@ class SearchQuery(TypedDict):
     propertyMin: NotRequired[PropertyBounds]
     propertyMax: NotRequired[PropertyBounds]
     propertyPrefix: NotRequired[PropertyPrefixes]
+    documents: NotRequired[list[str]]
+    """
+    Only nodes of the documents with these ids: the document's own node and its passages. An id of no document of the workspace matches nothing.
+    """
     tags: NotRequired[list[SearchQueryTag]]
     """
     Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass.
@@ -2083,6 +2087,10 @@ class HybridQuery(TypedDict):
     propertyMin: NotRequired[PropertyBounds]
     propertyMax: NotRequired[PropertyBounds]
     propertyPrefix: NotRequired[PropertyPrefixes]
+    documents: NotRequired[list[str]]
+    """
+    Only nodes of the documents with these ids: the document's own node and its passages. An id of no document of the workspace matches nothing.
+    """
     tags: NotRequired[list[HybridQueryTag]]
     """
     Only nodes of documents with at least one of these tags, compared exactly: the document's own node and its passages. Nodes without a document do not pass.

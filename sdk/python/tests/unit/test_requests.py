@@ -74,13 +74,15 @@ def test_searches_are_filtered_by_documents() -> None:
     empty = answer([], total=0, limit=10, offset=0, hasMore=False, nextCursor=None)
     server = Server(empty, empty)
     since = datetime(2026, 11, 21, 7, 40, 8, tzinfo=UTC)
-    client(server).search.nodes("pump", tags=["a", "b"], all_tags=["c"], timestamp={"from": since})
+    client(server).search.nodes("pump", documents=["d"], tags=["a", "b"], all_tags=["c"], timestamp={"from": since})
     assert content(server.requests[0]) == {
-        "query": "pump", "limit": 10, "tags": ["a", "b"], "allTags": ["c"],
+        "query": "pump", "limit": 10, "documents": ["d"], "tags": ["a", "b"], "allTags": ["c"],
         "timestamp": {"from": "2026-11-21T07:40:08+00:00"}
     }  # fmt: skip
-    client(server).saved_queries.run_nodes("id", tags=["a"], timestamp={"to": "2027-01-01T00:00:00Z"})
-    assert content(server.requests[1]) == {"tags": ["a"], "timestamp": {"to": "2027-01-01T00:00:00Z"}}
+    client(server).saved_queries.run_nodes("id", documents=["d"], tags=["a"], timestamp={"to": "2027-01-01T00:00:00Z"})
+    assert content(server.requests[1]) == {
+        "documents": ["d"], "tags": ["a"], "timestamp": {"to": "2027-01-01T00:00:00Z"}
+    }  # fmt: skip
 
 
 def test_lists_of_documents_are_filtered() -> None:
@@ -91,8 +93,8 @@ def test_lists_of_documents_are_filtered() -> None:
     assert server.requests[0].url.params.multi_items() == [
         ("limit", "5"), ("tag", "a,b"), ("tag", "c"), ("allTag", "d"), ("timestampFrom", "2026-11-21T07:40:08+00:00")
     ]  # fmt: skip
-    assert list(client(server).documents.iterate(timestamp={"to": "2027-01-01T00:00:00Z"})) == []
-    assert str(server.requests[1].url.params) == "limit=100&timestampTo=2027-01-01T00%3A00%3A00Z"
+    assert list(client(server).documents.iterate(timestamp={"to": "2027-01-01T00:00:00Z"}, sort="newest")) == []
+    assert str(server.requests[1].url.params) == "limit=100&timestampTo=2027-01-01T00%3A00%3A00Z&sort=newest"
 
 
 def test_searches_are_filtered_by_properties() -> None:

@@ -32,13 +32,16 @@ test('pages without a cursor follow the offset', async () => {
 test('lists of documents are filtered', async () => {
   const server = await replies(page([1], {}), page([], {}))
   const timestamp = { from: new Date('2026-11-21T07:40:08Z') }
-  await server.client().documents.list({ tags: ['a,b', 'c'], allTags: ['d'], timestamp, limit: 5 })
+  await server
+    .client()
+    .documents.list({ tags: ['a,b', 'c'], allTags: ['d'], timestamp, sort: 'newest', limit: 5 })
   expect(server.requests[0]?.query).toEqual([
     ['limit', '5'],
     ['tag', 'a,b'],
     ['tag', 'c'],
     ['allTag', 'd'],
     ['timestampFrom', '2026-11-21T07:40:08.000Z'],
+    ['sort', 'newest'],
   ])
   await all(server.client().documents.iterate({ timestamp: { to: '2027-01-01T00:00:00Z' } }))
   expect(server.requests[1]?.query).toContainEqual(['timestampTo', '2027-01-01T00:00:00Z'])

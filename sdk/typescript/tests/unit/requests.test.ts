@@ -122,9 +122,15 @@ test('searches are filtered by documents', async () => {
     answer([], 200, { total: 0, limit: 10, offset: 0, hasMore: false, nextCursor: null }),
   )
   const timestamp = { from: '2026-01-01T00:00:00Z' }
-  await clientOf(server.url).search.nodes('pump', { tags: ['a', 'b'], allTags: ['c'], timestamp })
+  await clientOf(server.url).search.nodes('pump', {
+    documents: ['d'],
+    tags: ['a', 'b'],
+    allTags: ['c'],
+    timestamp,
+  })
   expect(JSON.parse(server.requests[0]?.text ?? '')).toEqual({
     query: 'pump',
+    documents: ['d'],
     tags: ['a', 'b'],
     allTags: ['c'],
     timestamp,

@@ -1,4 +1,4 @@
-import { ExternalLink, Network, Search, Trash2 } from 'lucide-react'
+import { ExternalLink, FileSearch, Network, Search, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 
 import { ApiError } from '@/api'
@@ -95,11 +95,15 @@ function Actions({ document, onDelete }: { document: DocumentItem; onDelete: () 
   const search = linkQuery(
     new URLSearchParams({ node: document.id, hops: '1', q: document.title.slice(0, 200) }),
   )
+  const inside = linkQuery(new URLSearchParams({ document: document.id }))
   return (
     <>
       <Button icon={<Trash2 size={14} />} onClick={onDelete}>
         Delete…
       </Button>
+      <ButtonLink to={`/search${inside}`} icon={<FileSearch size={14} />}>
+        Search in this document
+      </ButtonLink>
       <ButtonLink to={`/search${search}`} icon={<Search size={14} />}>
         Search from here
       </ButtonLink>

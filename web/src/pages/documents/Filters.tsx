@@ -1,7 +1,7 @@
-import { Button, DebouncedSearch, Field, fieldError, Segmented } from '@/ui'
+import { Button, DebouncedSearch, Field, fieldError, Segmented, Select } from '@/ui'
 
 import { TimeField } from '../sources/TimeField'
-import { isFiltered, NO_FILTER, type DocumentFilter } from './address'
+import { isFiltered, NO_FILTER, SORTS, type DocumentFilter, type Sort } from './address'
 import { TagInput } from './TagInput'
 
 const MATCHES = [
@@ -9,14 +9,25 @@ const MATCHES = [
   { value: 'all', label: 'All', title: 'Documents with each of the tags' },
 ] as const
 
-/** The filters of the list. An external id excludes the others. */
+const SORT_LABELS: Record<Sort, string> = {
+  created: 'Oldest first',
+  newest: 'Last changed first',
+  timestamp: 'Newest timestamp first',
+}
+const SORT_OPTIONS = SORTS.map((value) => ({ value, label: SORT_LABELS[value] }))
+
+/** The filters of the list and its order. An external id excludes the others. */
 export function Filters({
   filter,
+  sort,
   error,
+  onSort,
   onChange,
 }: {
   filter: DocumentFilter
+  sort: Sort
   error: unknown
+  onSort: (sort: Sort) => void
   onChange: (change: Partial<DocumentFilter>) => void
 }) {
   return (
@@ -58,6 +69,13 @@ export function Filters({
           onChange={(to) => onChange({ to })}
         />
       </div>
+      <Field label="Order" hideLabel className="documents-sort">
+        <Select
+          options={SORT_OPTIONS}
+          value={sort}
+          onChange={({ target }) => onSort(SORTS.find((item) => item === target.value) ?? SORTS[0])}
+        />
+      </Field>
       {isFiltered(filter) && (
         <Button size="s" variant="ghost" onClick={() => onChange(NO_FILTER)}>
           Clear

@@ -10,6 +10,8 @@ describe('the URL of the page', () => {
     'externalId=a%2Fb.md',
     'tag=x&tag=y&offset=50',
     'allTag=x&id=0194a5b0',
+    'sort=newest',
+    'tag=x&sort=timestamp&offset=50',
     'match=all&upload=1',
     'from=2026-01-01T00%3A00%3A00.000Z&to=2026-02-01T00%3A00%3A00.000Z',
   ])('%j is read and written again', (text) => expect(writeView(view(text)).toString()).toBe(text))
@@ -20,6 +22,7 @@ describe('the URL of the page', () => {
     )
     expect({ tags, from, offset, uploading }).toEqual({ tags: ['ok'], from: '', offset: 0, uploading: false })
     expect(view('offset=1.5').offset).toBe(0)
+    expect([view('sort=created').sort, view('sort=size').sort]).toEqual(['created', 'created'])
   })
 
   it('has each tag once, and at most 64', () => {
@@ -43,13 +46,19 @@ describe('the filter', () => {
   })
 
   it('becomes the parameters of the API', () => {
-    expect(listQuery({ ...NO_FILTER, externalId: 'x' }, 0)).toEqual({
+    expect(listQuery({ ...NO_FILTER, externalId: 'x' }, 'created', 0)).toEqual({
       limit: 50,
       offset: null,
+      sort: null,
       externalId: 'x',
     })
-    expect(listQuery(tagged, 50)).toMatchObject({ offset: 50, allTag: ['a'], timestampFrom: tagged.from })
-    const any = listQuery({ ...tagged, match: 'any' }, 0)
+    expect(listQuery(tagged, 'newest', 50)).toMatchObject({
+      offset: 50,
+      sort: 'newest',
+      allTag: ['a'],
+      timestampFrom: tagged.from,
+    })
+    const any = listQuery({ ...tagged, match: 'any' }, 'timestamp', 0)
     expect(any).toMatchObject({ tag: ['a'] })
     expect(any).not.toHaveProperty('allTag')
     expect(any).not.toHaveProperty('externalId')

@@ -1,11 +1,19 @@
 // The state of the page in its URL: the filter, the page of the list, and what is open.
 
-import type { Query } from '@/api'
+import type { ApiSchemas, Query } from '@/api'
 
 export const DOCUMENTS_PER_PAGE = 50
 /** The limits of the API. */
 export const MAX_TAGS = 64
 export const MAX_TAG_LENGTH = 128
+
+/** The orders of the list; the first is the default. */
+export const SORTS = [
+  'created',
+  'newest',
+  'timestamp',
+] as const satisfies readonly ApiSchemas['DocumentSort'][]
+export type Sort = (typeof SORTS)[number]
 
 export interface DocumentFilter {
   /** The exact external id. It excludes the other conditions. */
@@ -21,6 +29,7 @@ export interface DocumentFilter {
 export const NO_FILTER: DocumentFilter = { externalId: '', tags: [], match: 'any', from: '', to: '' }
 
 export interface View extends DocumentFilter {
+  sort: Sort
   offset: number
   /** The id or external id of the open document. */
   open: string
@@ -42,6 +51,7 @@ export function readView(params: URLSearchParams): View {
     match: all.length > 0 || params.get('match') === 'all' ? 'all' : 'any',
     from: timeOf(params.get('from')),
     to: timeOf(params.get('to')),
+    sort: SORTS.find((sort) => sort === params.get('sort')) ?? SORTS[0],
     offset: Number.isSafeInteger(offset) && offset > 0 ? offset : 0,
     open: params.get('id') ?? '',
     uploading: params.get('upload') === '1',
@@ -67,6 +77,7 @@ export function writeView(view: View): URLSearchParams {
   if (view.match === 'all' && view.tags.length === 0) params.set('match', 'all')
   if (view.from) params.set('from', view.from)
   if (view.to) params.set('to', view.to)
+  if (view.sort !== SORTS[0]) params.set('sort', view.sort)
   if (view.offset > 0) params.set('offset', String(view.offset))
   if (view.open) params.set('id', view.open)
   if (view.uploading) params.set('upload', '1')
@@ -82,8 +93,12 @@ export function changeFilter(filter: DocumentFilter, change: Partial<DocumentFil
 }
 
 /** Returns the parameters of a list of documents. */
-export function listQuery(f: DocumentFilter, offset: number): Query {
-  const page: Query = { limit: DOCUMENTS_PER_PAGE, offset: offset || null }
+export function listQuery(f: DocumentFilter, sort: Sort, offset: number): Query {
+  const page: Query = {
+    limit: DOCUMENTS_PER_PAGE,
+    offset: offset || null,
+    sort: sort === SORTS[0] ? null : sort,
+  }
   if (f.externalId) return { ...page, externalId: f.externalId }
   return {
     ...page,

@@ -6,7 +6,7 @@ import { api } from '@/api'
 import { useWorkspace } from '@/app/workspace'
 
 import type { GraphNode } from '../graph/model/types'
-import { listQuery, type DocumentFilter } from './address'
+import { listQuery, type View } from './address'
 import type { Deletion, DocumentItem, IndexStatus, NewDocument, PutResult } from './types'
 
 const PATH = '/documents'
@@ -20,9 +20,9 @@ const IDLE_POLL_MS = 30_000
 export const documentsKey = (workspace: string) => ['documents', workspace] as const
 
 /** Returns a page of documents. The previous page stays while the next one is loading. */
-export function useDocuments(filter: DocumentFilter, offset: number) {
+export function useDocuments(view: View) {
   const workspace = useWorkspace().id
-  const query = listQuery(filter, offset)
+  const query = listQuery(view, view.sort, view.offset)
   return useQuery({
     queryKey: [...documentsKey(workspace), 'list', query],
     queryFn: ({ signal }) => api.list<DocumentItem>(PATH, { workspace, query, signal }),

@@ -142,7 +142,7 @@ function DocumentList({
   onChange: (change: Partial<View>, how?: { push?: boolean }) => void
   onUpload: () => void
 }) {
-  const list = useDocuments(view, view.offset)
+  const list = useDocuments(view)
   const filtered = isFiltered(view)
   const total = list.data?.meta.total
   const isEmpty = total === 0 && !filtered
@@ -151,7 +151,9 @@ function DocumentList({
       {!isEmpty && (
         <Filters
           filter={view}
+          sort={view.sort}
           error={list.error}
+          onSort={(sort) => onChange({ sort, offset: 0 })}
           onChange={(change) => onChange({ ...changeFilter(view, change), offset: 0 })}
         />
       )}
@@ -161,7 +163,7 @@ function DocumentList({
           flush
           className={over && !view.uploading ? 'documents-drop-over' : undefined}
           title={isEmpty ? undefined : total === undefined ? 'Documents' : plural(total, 'document')}
-          note={isEmpty ? undefined : filtered ? 'that match, oldest first' : 'oldest first'}
+          note={filtered && !isEmpty ? 'that match' : undefined}
           actions={!isEmpty && <IndexNote />}
         >
           <Table

@@ -7,6 +7,7 @@ import { FACETS, INTERVALS, LANES } from './types'
 /** The names of lists in the URL, where a name is repeated for each item. */
 const LISTS = {
   type: 'entityTypes',
+  document: 'documents',
   tag: 'tags',
   allTag: 'allTags',
   facet: 'facets',
@@ -59,6 +60,7 @@ export function formOf(params: URLSearchParams): Form {
     entityTypes: ENTITY_TYPES.filter((type) => list('type').includes(type)),
     minScore: share('minScore', DEFAULTS.minScore),
     properties: text('properties'),
+    documents: list('document').slice(0, MAX.items),
     tags: list('tag').slice(0, MAX.tags),
     allTags: list('allTag').slice(0, MAX.tags),
     from: text('from'),

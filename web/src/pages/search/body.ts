@@ -52,7 +52,7 @@ export function bodyOf(form: Form, offset = 0): Body {
   return body
 }
 
-function addFilters(body: Body, { properties, tags, allTags, from, to }: Form): void {
+function addFilters(body: Body, { properties, documents, tags, allTags, from, to }: Form): void {
   const read = readFilters(properties)
   if ('filters' in read) {
     const { equal, min, max, prefix } = read.filters
@@ -64,6 +64,7 @@ function addFilters(body: Body, { properties, tags, allTags, from, to }: Form): 
     if (max.size > 0) body.propertyMax = Object.fromEntries(max)
     if (prefix.size > 0) body.propertyPrefix = Object.fromEntries(prefix)
   }
+  if (documents.length > 0) body.documents = documents
   if (tags.length > 0) body.tags = tags
   if (allTags.length > 0) body.allTags = allTags
   const [start, end] = [timeOf(from), timeOf(to)]
@@ -116,6 +117,7 @@ const MODES: Record<SavedKind, Mode> = { search: 'search', 'hybrid-search': 'hyb
 const SAME = [
   'query',
   'minScore',
+  'documents',
   'tags',
   'allTags',
   'includeContent',

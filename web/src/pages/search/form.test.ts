@@ -16,6 +16,7 @@ const FULL: Form = {
   entityTypes: ['object', 'actor'],
   minScore: 0.25,
   properties: 'site = north\nkW >= 5\nkW <= 9.5\nline ^= A-',
+  documents: [A],
   tags: ['manual', 'a,b'],
   allTags: ['north'],
   from: '2026-01',
@@ -47,6 +48,7 @@ const FILTERS = {
   propertyMin: { kW: 5 },
   propertyMax: { kW: 9.5 },
   propertyPrefix: { line: 'A-' },
+  documents: [A],
   tags: ['manual', 'a,b'],
   allTags: ['north'],
   timestamp: { from: '2026-01-01T00:00:00Z', to: '2026-11-21T07:40:08Z' },
@@ -196,6 +198,7 @@ describe('the check of a form', () => {
     expect(checkForm(form({ query: '', mode: 'answer' })).query).toContain('question')
     expect(checkForm(form({ properties: 'site' })).properties).toContain('site')
     expect(checkForm(form({ nodeIds: [A, 'x'] })).nodeIds).toContain('“x”')
+    expect(checkForm(form({ documents: ['manual.md'] })).documents).toContain('“manual.md” is not a document')
     expect(checkForm(form({ from: 'tomorrow' })).from).toContain('2026-11-21')
     expect(checkForm(form({ from: '2026', to: '2026' })).to).toContain('after')
   })

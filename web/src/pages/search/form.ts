@@ -15,6 +15,8 @@ export interface Form {
   minScore: number
   /** One condition per line: `site = north`, `kW >= 10`. */
   properties: string
+  /** The ids of the documents in which is searched; empty: all. */
+  documents: string[]
   /** Documents with one of these tags. */
   tags: string[]
   /** Documents with each of these tags. */
@@ -53,6 +55,7 @@ export const DEFAULTS: Form = {
   entityTypes: [],
   minScore: 0,
   properties: '',
+  documents: [],
   tags: [],
   allTags: [],
   from: '',
@@ -103,12 +106,22 @@ export const usesGraph = (mode: Mode) => mode !== 'search'
 /** The fields that may have an error. */
 export type FormErrors = Partial<
   Record<
-    'query' | 'properties' | 'tags' | 'allTags' | 'from' | 'to' | 'weights' | 'relationTypes' | 'nodeIds',
+    | 'query'
+    | 'properties'
+    | 'documents'
+    | 'tags'
+    | 'allTags'
+    | 'from'
+    | 'to'
+    | 'weights'
+    | 'relationTypes'
+    | 'nodeIds',
     string
   >
 >
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+/** The form of an id. */
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** Validates a form. An empty result means that it can be sent. */
 export function checkForm(form: Form): FormErrors {
@@ -116,6 +129,7 @@ export function checkForm(form: Form): FormErrors {
   const found: Record<string, string | undefined> = {
     query: queryError(form),
     properties: 'wrong' in filters ? filters.wrong : undefined,
+    documents: idsError(form.documents, 'document'),
     tags: listError('tags', form.tags, MAX.tags, MAX.tag),
     allTags: listError('tags', form.allTags, MAX.tags, MAX.tag),
     ...rangeErrors(form.from, form.to),
@@ -134,15 +148,17 @@ function queryError({ mode, query, generate, rerank }: Form): string | undefined
 }
 
 function graphErrors({ weights, relationTypes, nodeIds }: Form) {
-  const notAnId = nodeIds.find((id) => !UUID.test(id))
   return {
     weights: LANES.every((lane) => weights[lane] === 0) ? 'At least one weight must be above 0.' : undefined,
     relationTypes: listError('relations', relationTypes, MAX.items, MAX.relationType),
-    nodeIds:
-      notAnId === undefined
-        ? listError('ids', nodeIds, MAX.items, MAX.items)
-        : `“${notAnId.slice(0, 60)}” is not a node id.`,
+    nodeIds: idsError(nodeIds, 'node'),
   }
+}
+
+function idsError(ids: readonly string[], of: 'document' | 'node'): string | undefined {
+  const notAnId = ids.find((id) => !UUID.test(id))
+  if (notAnId !== undefined) return `“${notAnId.slice(0, 60)}” is not a ${of} id.`
+  return listError('ids', ids, MAX.items, MAX.items)
 }
 
 /** Returns what is wrong with a list of texts. */
@@ -152,7 +168,7 @@ function listError(what: string, items: readonly string[], max: number, length: 
   return long && `“${long.slice(0, 30)}…” has more than ${length} characters.`
 }
 
-/** Returns the number of filters that are set. */
+/** Returns the number of filters that are set. The documents are not among them: they are above the filters. */
 export function filterCount(form: Form): number {
   const conditions = form.properties.split('\n').filter((line) => line.trim() !== '').length
   const set = [

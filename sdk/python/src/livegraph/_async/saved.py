@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 from .._request import JSON, Id, Request, encode, fields, idempotency, part, selection
 from .._response import Page
-from ..filters import DocumentOptions, SavedQueryFilter
+from ..filters import SavedQueryFilter, SearchedDocuments
 from ..types import Answer, HybridHit, SavedQuery, SavedQueryKind, SearchHit
 from .transport import AsyncTransport
 
@@ -100,10 +100,10 @@ class AsyncSavedQueries:
         query: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
-        **documents: Unpack[DocumentOptions],
+        **selected: Unpack[SearchedDocuments],
     ) -> Page[SearchHit]:
         """Runs a query of kind ``search``. The arguments replace what was saved."""
-        body = encode(fields(query=query, limit=limit, offset=offset, **documents))
+        body = encode(fields(query=query, limit=limit, offset=offset, **selected))
         return await self._transport.page(Request[SearchHit]("POST", run_path(id), body=body, headers=JSON))
 
     async def run_hybrid(
@@ -113,17 +113,17 @@ class AsyncSavedQueries:
         query: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
-        **documents: Unpack[DocumentOptions],
+        **selected: Unpack[SearchedDocuments],
     ) -> Page[HybridHit]:
         """Runs a query of kind ``hybrid-search``. The arguments replace what was saved."""
-        body = encode(fields(query=query, limit=limit, offset=offset, **documents))
+        body = encode(fields(query=query, limit=limit, offset=offset, **selected))
         return await self._transport.page(Request[HybridHit]("POST", run_path(id), body=body, headers=JSON))
 
     async def run_answer(
-        self, id: Id, *, query: str | None = None, limit: int | None = None, **documents: Unpack[DocumentOptions]
+        self, id: Id, *, query: str | None = None, limit: int | None = None, **selected: Unpack[SearchedDocuments]
     ) -> Answer:
         """Runs a query of kind ``answer``. The arguments replace what was saved."""
-        body = encode(fields(query=query, limit=limit, **documents))
+        body = encode(fields(query=query, limit=limit, **selected))
         return await self._transport.data(Request[Answer]("POST", run_path(id), body=body, headers=JSON))
 
 

@@ -11,7 +11,7 @@ from .._request import COMMAND_HEADERS, JSON, Id, Request, document_filter, enco
 from .._response import AnswerPart, Page, parse_answer_part
 from .._sse import Parser
 from ..errors import LivegraphError, TransportError
-from ..filters import AnswerOptions, DocumentOptions, HybridOptions, SearchOptions
+from ..filters import AnswerOptions, DocumentListOptions, HybridOptions, SearchOptions
 from ..types import (
     Answer,
     DeleteDocumentAnswerData,
@@ -49,14 +49,17 @@ class Documents:
         return self._transport.data(Request[Document]("GET", f"{DOCUMENTS}/{part(id)}"))
 
     def list(
-        self, *, limit: int = 100, offset: int | None = None, **filter: Unpack[DocumentOptions]
+        self, *, limit: int = 100, offset: int | None = None, **filter: Unpack[DocumentListOptions]
     ) -> Page[Document]:
-        """Returns a page of at most 100 documents, oldest first, without their texts."""
+        """Returns a page of at most 100 documents, by default the oldest first, without their texts."""
         selected = query(limit=limit, offset=offset) + document_filter(filter)
         return self._transport.page(Request[Document]("GET", DOCUMENTS, query=selected))
 
-    def iterate(self, **filter: Unpack[DocumentOptions]) -> Iterator[Document]:
-        """Iterates over the documents, oldest first, page by page, without their texts."""
+    def iterate(self, **filter: Unpack[DocumentListOptions]) -> Iterator[Document]:
+        """Iterates over the documents, by default the oldest first, page by page, without their texts.
+
+        Unless the order is that of creation, a document that changes meanwhile may be missing or occur twice.
+        """
         selected = query(limit=100) + document_filter(filter)
         return self._transport.pages(Request[Document]("GET", DOCUMENTS, query=selected))
 

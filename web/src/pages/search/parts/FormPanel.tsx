@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from 'react'
 import { Button, Field, Panel, Segmented, Select, Textarea } from '@/ui'
 
 import { checkForm, filterCount, MAX, usesGraph, type Form, type Mode } from '../form'
+import { DocumentChips } from './DocumentChips'
 import { FilterFields, type FieldsProps } from './FilterFields'
 import { GraphFields } from './GraphFields'
 import { Disclosure } from './inputs'
@@ -63,6 +64,13 @@ export function FormPanel({ form, onChange, onSend, busy }: FormPanelProps) {
             options={MODES}
           />
           <QueryField {...fields} send={send} />
+          {form.documents.length > 0 && (
+            <DocumentChips
+              ids={form.documents}
+              error={errors.documents}
+              onChange={(documents) => set({ documents })}
+            />
+          )}
           {form.mode === 'answer' && <AnswerFields {...fields} />}
           <Button
             type="submit"
