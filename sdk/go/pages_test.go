@@ -87,7 +87,8 @@ func TestSearchesAreFilteredByDocuments(t *testing.T) {
 		Timestamp: &livegraph.TimestampRange{From: at},
 	})
 	noError(t, err)
-	equal(t, `{"query":"a","documents":["e"],"tags":["b","c"],"allTags":["d"],"timestamp":{"from":"2026-11-21T07:40:08Z"}}`,
+	equal(t,
+		`{"query":"a","documents":["e"],"tags":["b","c"],"allTags":["d"],"timestamp":{"from":"2026-11-21T07:40:08Z"}}`,
 		s.all()[0].body)
 }
 
