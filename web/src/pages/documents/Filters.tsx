@@ -16,18 +16,27 @@ const SORT_LABELS: Record<Sort, string> = {
 }
 const SORT_OPTIONS = SORTS.map((value) => ({ value, label: SORT_LABELS[value] }))
 
-/** The filters of the list and its order. An external id excludes the others. */
+/** The order of the list. */
+export function Order({ sort, onSort }: { sort: Sort; onSort: (sort: Sort) => void }) {
+  return (
+    <Field label="Order" hideLabel className="documents-sort">
+      <Select
+        options={SORT_OPTIONS}
+        value={sort}
+        onChange={({ target }) => onSort(SORTS.find((item) => item === target.value) ?? SORTS[0])}
+      />
+    </Field>
+  )
+}
+
+/** The filters of the list. An external id excludes the others. */
 export function Filters({
   filter,
-  sort,
   error,
-  onSort,
   onChange,
 }: {
   filter: DocumentFilter
-  sort: Sort
   error: unknown
-  onSort: (sort: Sort) => void
   onChange: (change: Partial<DocumentFilter>) => void
 }) {
   return (
@@ -69,13 +78,6 @@ export function Filters({
           onChange={(to) => onChange({ to })}
         />
       </div>
-      <Field label="Order" hideLabel className="documents-sort">
-        <Select
-          options={SORT_OPTIONS}
-          value={sort}
-          onChange={({ target }) => onSort(SORTS.find((item) => item === target.value) ?? SORTS[0])}
-        />
-      </Field>
       {isFiltered(filter) && (
         <Button size="s" variant="ghost" onClick={() => onChange(NO_FILTER)}>
           Clear

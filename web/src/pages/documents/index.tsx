@@ -27,7 +27,7 @@ import { usePageParams } from '../sources/address'
 import { changeFilter, isFiltered, NO_FILTER, readView, writeView, type View } from './address'
 import { useDocuments } from './data'
 import { Details, type Removed } from './Details'
-import { Filters } from './Filters'
+import { Filters, Order } from './Filters'
 import { ACCEPTED_TEXT } from './kinds'
 import { IndexNote, Tags, TypeLabel } from './parts'
 import { Removal } from './Removal'
@@ -151,9 +151,7 @@ function DocumentList({
       {!isEmpty && (
         <Filters
           filter={view}
-          sort={view.sort}
           error={list.error}
-          onSort={(sort) => onChange({ sort, offset: 0 })}
           onChange={(change) => onChange({ ...changeFilter(view, change), offset: 0 })}
         />
       )}
@@ -164,7 +162,14 @@ function DocumentList({
           className={over && !view.uploading ? 'documents-drop-over' : undefined}
           title={isEmpty ? undefined : total === undefined ? 'Documents' : plural(total, 'document')}
           note={filtered && !isEmpty ? 'that match' : undefined}
-          actions={!isEmpty && <IndexNote />}
+          actions={
+            !isEmpty && (
+              <>
+                <IndexNote />
+                <Order sort={view.sort} onSort={(sort) => onChange({ sort, offset: 0 })} />
+              </>
+            )
+          }
         >
           <Table
             label="Documents"
