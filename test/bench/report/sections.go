@@ -41,6 +41,10 @@ var sections = []section{
 		id: "command-scale", packages: whole, bench: "^BenchmarkCommandScale$",
 		args: append([]string{"-timeout", "20m"}, once...),
 	},
+	{
+		id: "workspaces", packages: whole, bench: "^BenchmarkWorkspaces$",
+		args: append([]string{"-timeout", "60m"}, once...), asked: true,
+	},
 	{id: "graph-reads", packages: whole, bench: "^BenchmarkGraphReads$", args: once},
 	{id: "retrieval", packages: whole, bench: "^BenchmarkRetrieval$", args: append([]string{"-timeout", "90m"}, once...)},
 	{
