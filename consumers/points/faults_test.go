@@ -276,7 +276,7 @@ func TestStoppingWithAnUnavailableStoreEndsInTimeAndLosesNothing(t *testing.T) {
 	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 0 }, time.Minute, time.Millisecond)
 	began := time.Now()
 	c.stop(t)
-	require.Less(t, time.Since(began), 4*time.Second)
+	require.Less(t, time.Since(began), 30*time.Second)
 
 	require.NoError(t, server.Start(context.Background()))
 	w.consume()

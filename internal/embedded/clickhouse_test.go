@@ -198,7 +198,7 @@ func TestClickHouseStopsAQueryWhoseClientLeft(t *testing.T) {
 	start := time.Now()
 	err := conn.QueryRow(ctx, `SELECT sum(sipHash64(number)) FROM numbers(1000000000000)`).Scan(new(uint64))
 	require.Error(t, err)
-	require.Less(t, time.Since(start), 2*time.Second)
+	require.Less(t, time.Since(start), 30*time.Second) // the query would take hours
 	require.Eventually(t, func() bool {
 		var running uint64
 		row := conn.QueryRow(

@@ -171,9 +171,9 @@ func TestAWaitBeyondTheTotalEndsTheAttempts(t *testing.T) {
 		answerError(w, 429, "RATE_LIMITED")
 	})
 	began := time.Now()
-	_, err := c.RetryUntil(5*time.Second).Query(t.Context(), Query{})
+	_, err := c.RetryUntil(time.Minute).Query(t.Context(), Query{})
 	require.Equal(t, fault.RateLimited, fault.KindOf(err))
-	require.Less(t, time.Since(began), 4*time.Second)
+	require.Less(t, time.Since(began), 30*time.Second)
 }
 
 func TestACancelledContextEndsTheWaitAtOnce(t *testing.T) {

@@ -191,6 +191,10 @@ func TestTheDemoFailsOnlyWhenItCannotBegin(t *testing.T) {
 	require.ErrorContains(t, Run(t.Context(), options, deps), "may not write")
 }
 
+// notHeld is the time after its end in which the demo stops on a busy machine, where reading the inventory takes
+// seconds. A demo that still tried to send would take the minute of its retries.
+const notHeld = 30 * time.Second
+
 func TestCtrlCIsAGoodEndAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{0, 50 * time.Millisecond, 700 * time.Millisecond} {
@@ -201,7 +205,7 @@ func TestCtrlCIsAGoodEndAtAnyMoment(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		began := time.Now()
 		require.NoError(t, Run(ctx, Options{Interval: 100 * time.Millisecond}, newDeps(p, out)))
-		require.Less(t, time.Since(began), after+5*time.Second)
+		require.Less(t, time.Since(began), after+notHeld)
 		cancel()
 	}
 }
@@ -219,6 +223,6 @@ func TestAServerThatIsGoneAtTheEndDoesNotHoldTheDemo(t *testing.T) {
 	require.NoError(t, Run(
 		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 2 * time.Second, NoBackfill: true}, newDeps(p, out),
 	))
-	require.Less(t, time.Since(began), 2*time.Second+2*time.Second)
+	require.Less(t, time.Since(began), 2*time.Second+notHeld)
 	require.NotContains(t, out.String(), ", 0 wait", "what could not be sent is counted")
 }
