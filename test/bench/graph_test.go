@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -180,15 +178,7 @@ func (g *graphLoad) post(path, body string) error {
 	request.Header.Set("X-Workspace-Id", tenant.workspace)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Prefer", "wait=30") // for the deletion of many edges
-	response, err := g.http.Do(request)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode/100 != 2 {
-		err = fmt.Errorf("%s: %d %s", path, response.StatusCode, bytes.TrimSpace(answer[:min(len(answer), 300)]))
-	}
+	_, _, err = exchange(g.http, request)
 	return err
 }
 

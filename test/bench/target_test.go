@@ -8,6 +8,10 @@
 package bench
 
 import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
 	"testing"
 	"time"
 
@@ -55,6 +59,21 @@ func (t *target) fleet(name string, size load.Size) *load.Fleet {
 	require.NoError(t.b, err)
 	t.b.Cleanup(f.Close)
 	return f
+}
+
+// exchange sends a request and returns the answer, which must have a status of success.
+func exchange(client *http.Client, request *http.Request) (header http.Header, answer []byte, err error) {
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err = io.ReadAll(response.Body)
+	if err == nil && response.StatusCode/100 != 2 {
+		err = fmt.Errorf("%s %s: %d %s", request.Method, request.URL.Path, response.StatusCode,
+			bytes.TrimSpace(answer[:min(len(answer), 300)]))
+	}
+	return response.Header, answer, err
 }
 
 // month returns the start of a month, counted from January 2020. ClickHouse stores, merges and

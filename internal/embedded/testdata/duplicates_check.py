@@ -4,11 +4,11 @@ used."""
 
 import sys
 
+import collection
 import nearest
 import numpy as np
 import writes
 from milvus_lite import db as lite
-from milvus_lite.schema.types import CollectionSchema, DataType, FieldSchema
 
 EQUAL, OTHERS, DIMENSIONS = 2000, 60, 64
 WORKSPACE = "10000000-0000-0000-0000-000000000000"
@@ -24,21 +24,7 @@ def main():
     vectors += numbers.uniform(-1e-7, 1e-7, vectors.shape).astype(np.float32)  # as by another batch of a model
     order = numbers.permutation(len(vectors))
     base = lite.MilvusLite(folder)
-    rows = base.create_collection(
-        "rows",
-        CollectionSchema(
-            fields=[
-                FieldSchema("id", DataType.VARCHAR, is_primary=True, max_length=64),
-                FieldSchema("workspace_id", DataType.VARCHAR, max_length=36, is_partition_key=True),
-                FieldSchema("kind", DataType.VARCHAR, max_length=8),
-                FieldSchema("vector", DataType.FLOAT_VECTOR, dim=DIMENSIONS),
-            ]
-        ),
-    )
-    rows.create_index(
-        "vector", {"index_type": "HNSW", "metric_type": "COSINE", "params": {"M": 16, "efConstruction": 200}}
-    )
-    rows.load()
+    rows = collection.create(base, DIMENSIONS, collection.kind(), indexed=True)
     for part in np.array_split(order, 4):
         rows.upsert(
             [

@@ -6,8 +6,8 @@ import os
 import shutil
 import sys
 
+import collection
 from milvus_lite import db as lite
-from milvus_lite.schema.types import CollectionSchema, DataType, FieldSchema
 
 ROWS, DIMENSIONS = 50, 8
 
@@ -19,19 +19,7 @@ def main():
 
         writes.install()
     base = lite.MilvusLite(folder)
-    rows = base.create_collection(
-        "rows",
-        CollectionSchema(
-            fields=[
-                FieldSchema("id", DataType.VARCHAR, is_primary=True, max_length=64),
-                FieldSchema("vector", DataType.FLOAT_VECTOR, dim=DIMENSIONS),
-            ]
-        ),
-    )
-    rows.create_index(
-        "vector", {"index_type": "HNSW", "metric_type": "COSINE", "params": {"M": 16, "efConstruction": 200}}
-    )
-    rows.load()
+    rows = collection.create(base, DIMENSIONS, partitioned=False, indexed=True)
     rows.upsert([{"id": str(n), "vector": [float(n % (d + 2) + 1) for d in range(DIMENSIONS)]} for n in range(ROWS)])
     rows.flush()
     rows._wait_for_bg()

@@ -5,11 +5,11 @@ import itertools
 import random
 import sys
 
+import collection
 import nearest
 import numpy as np
 from milvus_lite import db as lite
 from milvus_lite.engine import collection as engine
-from milvus_lite.schema.types import CollectionSchema, DataType, FieldSchema
 
 DIMENSIONS, WORKSPACES, ROUNDS = 8, [f"{n:08d}-0000-0000-0000-000000000000" for n in range(3)], 60
 
@@ -23,21 +23,7 @@ def main():
     shorter.longer = lambda *a, **k: walked.append(1) or longer(*a, **k)
 
     base = lite.MilvusLite(folder)
-    rows = base.create_collection(
-        "rows",
-        CollectionSchema(
-            fields=[
-                FieldSchema("id", DataType.VARCHAR, is_primary=True, max_length=64),
-                FieldSchema("workspace_id", DataType.VARCHAR, max_length=36, is_partition_key=True),
-                FieldSchema("kind", DataType.VARCHAR, max_length=8),
-                FieldSchema("vector", DataType.FLOAT_VECTOR, dim=DIMENSIONS),
-            ]
-        ),
-    )
-    rows.create_index(
-        "vector", {"index_type": "HNSW", "metric_type": "COSINE", "params": {"M": 16, "efConstruction": 200}}
-    )
-    rows.load()
+    rows = collection.create(base, DIMENSIONS, collection.kind(), indexed=True)
     rng, numbers = random.Random(seed), np.random.default_rng(seed)
 
     def compare():

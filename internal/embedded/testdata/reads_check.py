@@ -6,8 +6,8 @@ import sys
 import threading
 import time
 
+import collection
 from milvus_lite import db as lite
-from milvus_lite.schema.types import CollectionSchema, DataType, FieldSchema
 
 FLUSHES, ROWS, DIMENSIONS = 6, 50, 16
 WORKSPACE = "10000000-0000-0000-0000-000000000000"
@@ -26,16 +26,7 @@ def main():
     writes.install()
     slow_flushes()
     base = lite.MilvusLite(sys.argv[1])
-    rows = base.create_collection(
-        "rows",
-        CollectionSchema(
-            fields=[
-                FieldSchema("id", DataType.VARCHAR, is_primary=True, max_length=64),
-                FieldSchema("workspace_id", DataType.VARCHAR, max_length=36, is_partition_key=True),
-                FieldSchema("vector", DataType.FLOAT_VECTOR, dim=DIMENSIONS),
-            ]
-        ),
-    )
+    rows = collection.create(base, DIMENSIONS)
     rows.load()
 
     def write(first, workspace):

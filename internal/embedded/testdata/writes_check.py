@@ -8,8 +8,8 @@ import shutil
 import sys
 import threading
 
+import collection
 from milvus_lite import db as lite
-from milvus_lite.schema.types import CollectionSchema, DataType, FieldSchema
 
 WRITERS, ROUNDS, ROWS, DIMENSIONS = 6, 40, 20, 64
 
@@ -22,16 +22,7 @@ def main():
         writes.install()
     sys.setswitchinterval(1e-6)  # so that threads meet where they can
     base = lite.MilvusLite(folder)
-    rows = base.create_collection(
-        "rows",
-        CollectionSchema(
-            fields=[
-                FieldSchema("id", DataType.VARCHAR, is_primary=True, max_length=64),
-                FieldSchema("workspace_id", DataType.VARCHAR, max_length=36, is_partition_key=True),
-                FieldSchema("vector", DataType.FLOAT_VECTOR, dim=DIMENSIONS),
-            ]
-        ),
-    )
+    rows = collection.create(base, DIMENSIONS)
     held, failed = [set() for _ in range(WRITERS)], []
 
     def write(writer):
