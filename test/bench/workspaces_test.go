@@ -202,8 +202,9 @@ func (w *workspaces) nodes(count int) []string {
 // kind in ms.
 func (w *workspaces) probe(r *record.Recorder, name string) map[string]float64 {
 	w.b.Helper()
-	query := fmt.Sprintf("/api/live-data/query?interval=1m&aggregation=avg&from=%d&to=%d", time.Now().Add(-time.Hour).UnixMilli(),
-		time.Now().Add(time.Minute).UnixMilli())
+	now := time.Now()
+	query := fmt.Sprintf("/api/live-data/query?interval=1m&aggregation=avg&from=%d&to=%d",
+		now.Add(-time.Hour).UnixMilli(), now.Add(time.Minute).UnixMilli())
 	for i := range workspaceQueried {
 		query += fmt.Sprintf("&metric=%s%d", workspaceMetric, i)
 	}
