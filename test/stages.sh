@@ -2,7 +2,8 @@
 # Runs the stages of make test, or with "all" those of make test-all, and prints how long each
 # took. Tests that start systems wait a third of the time, so several kinds run at once: beside the
 # end-to-end tests, which start a service about a hundred times, the other tests are compiled, and then
-# the tests of single packages and the linter run; compiler and linter have the lowest priority.
+# the tests of single packages and the linter run. Compiler and linter have the lowest priority, and
+# collect garbage seldom.
 # Packages that start systems, the browser and PromQL come after the end-to-end tests.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -95,8 +96,8 @@ compile() { nice -n 19 go list -test -export -f '' ./...; }
 
 {
   stage page nice -n 19 make -s page-test
-  stage compile compile
-  stage lint nice -n 19 make -s "$([ "$suite" = all ] && echo lint || echo lint-quick)" &
+  GOGC=400 stage compile compile
+  GOGC=400 stage lint nice -n 19 make -s "$([ "$suite" = all ] && echo lint || echo lint-quick)" &
   shown packages package_tests others 2
   wait
 } &

@@ -15,6 +15,7 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/kafkatest"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // createHub creates a node with the given number of edges to 100 other nodes. It inserts the
@@ -41,6 +42,7 @@ func (f *fixture) createHub(edges int) graph.CreateNode {
 }
 
 func TestANodeWith100000EdgesIsDeletedAndRestoredByOneCommandEach(t *testing.T) {
+	testenv.RequireFull(t)
 	const edges = 100_000
 	const memory = 48 << 20 // far less than the edges would need
 	f := newFixture(t, kafkatest.NewKFake(t))

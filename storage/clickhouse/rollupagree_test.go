@@ -22,7 +22,7 @@ import (
 // random, with passes in between, some of which are interrupted, and compares the results.
 func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 	const series = 4
-	requireAgreement(newRollupFixture(t, series), series, testenv.InFull(300, 80))
+	requireAgreement(newRollupFixture(t, series), series, testenv.InFull(300, 60))
 }
 
 func requireAgreement(r *rollupFixture, series, steps int) {
@@ -186,7 +186,8 @@ func (r *rollupFixture) randomQuery(random *rand.Rand, series int, span int64) t
 // TestWhatIsStoredIsInEveryAnswerWhilePassesRun runs writers that each query their own points
 // as soon as they are stored, above and below a horizon that rises.
 func TestWhatIsStoredIsInEveryAnswerWhilePassesRun(t *testing.T) {
-	const writers, rounds = 3, 40
+	const writers = 3
+	rounds := testenv.InFull(40, 20)
 	r := newRollupFixture(t, writers)
 	ctx, stop := context.WithCancel(t.Context())
 	var passes, work sync.WaitGroup

@@ -15,6 +15,7 @@ import (
 
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/test/contract"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // pastGraph executes a random history, and remembers after each sequence what the current reads answer.
@@ -181,7 +182,7 @@ func TestThePastIsReadAsItWas(t *testing.T) {
 	}
 	newest := len(g.states) - 1
 	require.Greater(t, newest, 40)
-	for range 25 {
+	for range testenv.InFull(25, 10) {
 		sequence := 1 + g.rng.IntN(newest)
 		moment := fmt.Sprintf("asOfSequence=%d", sequence)
 		if g.rng.IntN(2) == 0 {

@@ -9,12 +9,9 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// TestMain keeps the access log out of the tests' output, except for -v. A property of the service is
-// checked less often than one of a function, because a check takes a third of a second.
+// TestMain keeps the access log out of the tests' output, except for -v.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", testenv.InFull("100", "30")); err != nil {
-		panic(err)
-	}
+	testenv.ReduceCases()
 	flag.Parse()
 	if !testing.Verbose() {
 		slog.SetDefault(slog.New(slog.DiscardHandler))

@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"flag"
 	"os"
 	"testing"
 	"time"
@@ -26,6 +27,14 @@ func InFull[T any](full, short T) T {
 		return full
 	}
 	return short
+}
+
+// ReduceCases lets rapid check each property of a package with fewer cases in make test, because a case of a property
+// of a system takes up to a third of a second. The package imports rapid and calls it in TestMain.
+func ReduceCases() {
+	if err := flag.Set("rapid.checks", InFull("100", "30")); err != nil {
+		panic(err)
+	}
 }
 
 // RequireFull skips the test unless all tests run, as in make test-all.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"testing"
 	"time"
 
@@ -27,6 +28,11 @@ type store struct{ *chtest.Store }
 type point = chtest.Point
 
 var row = chtest.Row
+
+func TestMain(m *testing.M) {
+	testenv.ReduceCases()
+	os.Exit(m.Run())
+}
 
 func newStore(t *testing.T) *store {
 	t.Helper()

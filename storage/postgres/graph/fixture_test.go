@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -20,7 +21,13 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/test/pgtest"
+	"github.com/livegraph/livegraph/test/testenv"
 )
+
+func TestMain(m *testing.M) {
+	testenv.ReduceCases()
+	os.Exit(m.Run())
+}
 
 var graphTopic = [16]byte{7}
 

@@ -1,6 +1,10 @@
 import { expect, FIRST, logIn, NASTY, open, row, test } from '../support.ts'
 
-test('creates and deletes an operator; a password change ends all its sessions', async ({ page, browser, watch }) => {
+test('creates and deletes an operator; a password change ends all its sessions', async ({
+  page,
+  browser,
+  watch,
+}) => {
   watch.allow(/status of 422 .* \/admin\/api\/operators$/)
   await open(page, 'account')
   const add = async (name: string) => {
@@ -18,7 +22,9 @@ test('creates and deletes an operator; a password change ends all its sessions',
   expect(await page.evaluate(() => document.documentElement.outerHTML)).not.toContain(password)
 
   const windows = await Promise.all(
-    [1, 2].map(async () => (await browser.newContext({ storageState: { cookies: [], origins: [] } })).newPage()),
+    [1, 2].map(async () =>
+      (await browser.newContext({ storageState: { cookies: [], origins: [] } })).newPage(),
+    ),
   )
   const [one, other] = windows as [typeof page, typeof page]
   for (const window of windows) {
@@ -55,52 +61,58 @@ test('creates and deletes an operator; a password change ends all its sessions',
   for (const window of windows) await window.context().close()
 })
 
-test('resets the password of another operator and shows the new password once', async ({ page, browser, watch }) => {
-  watch.allow(/status of 422 .* \/admin\/api\/operators\/[^/]+\/password$/)
-  await open(page, 'account')
-  await page.getByRole('button', { name: 'New operator' }).click()
-  await page.getByRole('dialog').getByLabel('Name').fill('ben')
-  await page.getByRole('dialog').getByRole('button', { name: 'Create operator' }).click()
-  const shown = async () => (await page.locator('[data-secret=password]').innerText()).trim()
-  const first = await shown()
-  await page.getByRole('button', { name: 'I have saved it' }).click()
-  const window = await (await browser.newContext({ storageState: { cookies: [], origins: [] } })).newPage()
-  await open(window, 'keys')
-  await logIn(window, 'ben', first)
-  await expect(window.getByRole('heading', { level: 1, name: 'Keys' })).toBeVisible()
+test(
+  'resets the password of another operator and shows the new password once',
+  { tag: '@full' },
+  async ({ page, browser, watch }) => {
+    watch.allow(/status of 422 .* \/admin\/api\/operators\/[^/]+\/password$/)
+    await open(page, 'account')
+    await page.getByRole('button', { name: 'New operator' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('ben')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create operator' }).click()
+    const shown = async () => (await page.locator('[data-secret=password]').innerText()).trim()
+    const first = await shown()
+    await page.getByRole('button', { name: 'I have saved it' }).click()
+    const window = await (await browser.newContext({ storageState: { cookies: [], origins: [] } })).newPage()
+    await open(window, 'keys')
+    await logIn(window, 'ben', first)
+    await expect(window.getByRole('heading', { level: 1, name: 'Keys' })).toBeVisible()
 
-  await expect(row(page, FIRST.AdminUser).getByRole('button')).toHaveCount(0)
-  await page.getByRole('button', { name: 'Reset the password of ben' }).click()
-  const dialog = page.getByRole('dialog')
-  await expect(dialog.getByLabel('Your own password')).toBeFocused()
-  await expect(dialog.getByRole('button', { name: 'Reset password' })).toBeDisabled()
-  await dialog.getByLabel('Your own password').fill(first)
-  await dialog.getByRole('button', { name: 'Reset password' }).click()
-  await expect(dialog.getByRole('alert')).toContainText('Wrong password')
-  await dialog.getByLabel('Your own password').fill(FIRST.AdminPassword)
-  await page.keyboard.press('Enter')
-  await expect(dialog).toContainText('The password is shown once')
-  const second = await shown()
-  expect(second).not.toBe(first)
-  await page.keyboard.press('Escape')
-  await expect(dialog).toContainText('The password is shown once')
-  await dialog.getByRole('button', { name: 'I have saved it' }).click()
-  await expect(dialog).toHaveCount(0)
-  for (const secret of [second, FIRST.AdminPassword])
-    expect(await page.evaluate(() => document.documentElement.outerHTML + JSON.stringify({ ...localStorage }))).not.toContain(secret)
+    await expect(row(page, FIRST.AdminUser).getByRole('button')).toHaveCount(0)
+    await page.getByRole('button', { name: 'Reset the password of ben' }).click()
+    const dialog = page.getByRole('dialog')
+    await expect(dialog.getByLabel('Your own password')).toBeFocused()
+    await expect(dialog.getByRole('button', { name: 'Reset password' })).toBeDisabled()
+    await dialog.getByLabel('Your own password').fill(first)
+    await dialog.getByRole('button', { name: 'Reset password' }).click()
+    await expect(dialog.getByRole('alert')).toContainText('Wrong password')
+    await dialog.getByLabel('Your own password').fill(FIRST.AdminPassword)
+    await page.keyboard.press('Enter')
+    await expect(dialog).toContainText('The password is shown once')
+    const second = await shown()
+    expect(second).not.toBe(first)
+    await page.keyboard.press('Escape')
+    await expect(dialog).toContainText('The password is shown once')
+    await dialog.getByRole('button', { name: 'I have saved it' }).click()
+    await expect(dialog).toHaveCount(0)
+    for (const secret of [second, FIRST.AdminPassword])
+      expect(
+        await page.evaluate(() => document.documentElement.outerHTML + JSON.stringify({ ...localStorage })),
+      ).not.toContain(secret)
 
-  await window.getByRole('link', { name: 'Audit log' }).click()
-  await expect(window.getByRole('heading', { name: 'Log in' })).toBeVisible()
-  await logIn(window, 'ben', first)
-  await expect(window.getByRole('alert')).toContainText('Name or password is wrong')
-  await logIn(window, 'ben', second)
-  await expect(window.getByRole('heading', { level: 1, name: 'Audit log' })).toBeVisible()
-  await window.context().close()
+    await window.getByRole('link', { name: 'Audit log' }).click()
+    await expect(window.getByRole('heading', { name: 'Log in' })).toBeVisible()
+    await logIn(window, 'ben', first)
+    await expect(window.getByRole('alert')).toContainText('Name or password is wrong')
+    await logIn(window, 'ben', second)
+    await expect(window.getByRole('heading', { level: 1, name: 'Audit log' })).toBeVisible()
+    await window.context().close()
 
-  await open(page, 'audit?show=operators')
-  await expect(row(page, '/operators/{id}/password').filter({ hasText: '200' })).toBeVisible()
-  await open(page, 'account')
-  await page.getByRole('button', { name: 'Delete ben' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
-  await expect(row(page, 'ben')).toHaveCount(0)
-})
+    await open(page, 'audit?show=operators')
+    await expect(row(page, '/operators/{id}/password').filter({ hasText: '200' })).toBeVisible()
+    await open(page, 'account')
+    await page.getByRole('button', { name: 'Delete ben' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
+    await expect(row(page, 'ben')).toHaveCount(0)
+  },
+)

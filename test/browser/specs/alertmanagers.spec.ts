@@ -50,51 +50,55 @@ test('edits the Alertmanagers and shows which address is refused', async ({ page
   expect(await urls(tenant)).toEqual([])
 })
 
-test('sets the login of an Alertmanager and never shows its secrets', async ({ page, tenant, watch }) => {
-  watch.allow(/status of 422 .*\/alertmanagers/)
-  const form = await addAlertmanager(page, tenant)
-  const field = (label: string) => form.getByLabel(label, { exact: true })
-  await field('Address 1').fill(PUBLIC)
-  await field('Authorization 1').selectOption({ label: 'User and password' })
-  await field('User 1').fill('ops')
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(field('Password 1')).toHaveAccessibleDescription(/must be given/)
-  await field('Password 1').fill('s3cret')
-  await form.getByRole('button', { name: 'Add a header' }).click()
-  await field('Header 1.1').fill('Host')
-  await field('Value 1.1').fill('s3cret')
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(field('Header 1.1')).toHaveAccessibleDescription(/that the server sets/)
-  await field('Header 1.1').fill('X-Scope-OrgID')
-  await picture(page, 'rules-alertmanagers-login')
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(row(page, PUBLIC)).toContainText('ops')
-  await expect(row(page, PUBLIC)).toContainText('X-Scope-OrgID')
+test(
+  'sets the login of an Alertmanager and never shows its secrets',
+  { tag: '@full' },
+  async ({ page, tenant, watch }) => {
+    watch.allow(/status of 422 .*\/alertmanagers/)
+    const form = await addAlertmanager(page, tenant)
+    const field = (label: string) => form.getByLabel(label, { exact: true })
+    await field('Address 1').fill(PUBLIC)
+    await field('Authorization 1').selectOption({ label: 'User and password' })
+    await field('User 1').fill('ops')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await expect(field('Password 1')).toHaveAccessibleDescription(/must be given/)
+    await field('Password 1').fill('s3cret')
+    await form.getByRole('button', { name: 'Add a header' }).click()
+    await field('Header 1.1').fill('Host')
+    await field('Value 1.1').fill('s3cret')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await expect(field('Header 1.1')).toHaveAccessibleDescription(/that the server sets/)
+    await field('Header 1.1').fill('X-Scope-OrgID')
+    await picture(page, 'rules-alertmanagers-login')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await expect(row(page, PUBLIC)).toContainText('ops')
+    await expect(row(page, PUBLIC)).toContainText('X-Scope-OrgID')
 
-  // What stays empty is kept, but not for another address.
-  await page.getByRole('button', { name: 'Edit', exact: true }).click()
-  await expect(field('Password 1')).toHaveValue('')
-  await expect(field('Password 1')).toHaveAttribute('placeholder', 'Unchanged')
-  await expect(field('Value 1.1')).toHaveAttribute('placeholder', 'Unchanged')
-  await field('User 1').fill('dev')
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(row(page, PUBLIC)).toContainText('dev')
-  await page.getByRole('button', { name: 'Edit', exact: true }).click()
-  await field('Address 1').fill('https://other.example.com')
-  await expect(field('Password 1')).not.toHaveAttribute('placeholder')
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(field('Password 1')).toHaveAccessibleDescription(/must be given/)
-  await field('Authorization 1').selectOption({ label: 'Bearer token' })
-  await field('Token 1').fill('t0ken')
-  await form.getByRole('button', { name: 'Remove header 1.1' }).click()
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(row(page, 'https://other.example.com')).toContainText('Bearer token')
-  expect(await call<object>(tenant, 'GET', '/api/alertmanagers')).toMatchObject({
-    alertmanagers: [{ authorization: { type: 'bearer', username: null }, headers: [] }],
-  })
-})
+    // What stays empty is kept, but not for another address.
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await expect(field('Password 1')).toHaveValue('')
+    await expect(field('Password 1')).toHaveAttribute('placeholder', 'Unchanged')
+    await expect(field('Value 1.1')).toHaveAttribute('placeholder', 'Unchanged')
+    await field('User 1').fill('dev')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await expect(row(page, PUBLIC)).toContainText('dev')
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await field('Address 1').fill('https://other.example.com')
+    await expect(field('Password 1')).not.toHaveAttribute('placeholder')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await expect(field('Password 1')).toHaveAccessibleDescription(/must be given/)
+    await field('Authorization 1').selectOption({ label: 'Bearer token' })
+    await field('Token 1').fill('t0ken')
+    await form.getByRole('button', { name: 'Remove header 1.1' }).click()
+    await form.getByRole('button', { name: 'Save' }).click()
+    await expect(row(page, 'https://other.example.com')).toContainText('Bearer token')
+    expect(await call<object>(tenant, 'GET', '/api/alertmanagers')).toMatchObject({
+      alertmanagers: [{ authorization: { type: 'bearer', username: null }, headers: [] }],
+    })
+  },
+)
 
-test('shows whether alerts reach an Alertmanager', async ({ page, tenant }) => {
+test('shows whether alerts reach an Alertmanager', { tag: '@full' }, async ({ page, tenant }) => {
   const stored = { authorization: null, headers: [], updatedAt: '2026-01-01T00:00:00Z' }
   const at = new Date(Date.now() - 120_000).toISOString()
   const alertmanagers = [

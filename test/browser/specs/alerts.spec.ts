@@ -34,7 +34,7 @@ test('shows alerts, the files of their rules, and errors of rules', async ({ pag
   await expect(file.getByRole('region', { name: 'Rules' })).toContainText('vector(95.5)')
 })
 
-test('lists the deliveries of a webhook and sends them again', async ({ page }) => {
+test('lists the deliveries of a webhook and sends them again', { tag: '@full' }, async ({ page }) => {
   const { plant } = seed()
   await call(plant, 'POST', '/api/webhooks', {
     name: 'on call',

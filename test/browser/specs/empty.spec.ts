@@ -14,7 +14,11 @@ test('shows an empty state on every page of an empty workspace', async ({ page }
     ['search?q=anything', 'Search', /No results/],
     [`keys?workspaceId=${workspace}`, 'Keys', /No matching keys/],
     [`audit?workspaceId=${workspace}`, 'Audit log', /No matching requests/],
-    [`pipeline/dead-letters?workspaceId=${workspace}`, 'Pipeline', /No matching dead letters|No open dead letters/],
+    [
+      `pipeline/dead-letters?workspaceId=${workspace}`,
+      'Pipeline',
+      /No matching dead letters|No open dead letters/,
+    ],
   ]
   for (const [path, heading, text] of says) {
     await open(page, path, workspace)

@@ -44,7 +44,11 @@ test('finds, expands, creates, updates, connects and deletes nodes, with undo an
   const edge = page.getByRole('dialog', { name: 'New edge' })
   await edge.getByRole('combobox', { name: 'To' }).fill('Pump')
   await edge.getByRole('option', { name: /Pump 7b/ }).click()
-  await edge.getByRole('combobox', { name: 'Relation' }).or(edge.getByLabel('Relation')).first().fill('is part of')
+  await edge
+    .getByRole('combobox', { name: 'Relation' })
+    .or(edge.getByLabel('Relation'))
+    .first()
+    .fill('is part of')
   await edge.getByRole('button', { name: 'Connect' }).click()
   await expect(edge).toHaveCount(0)
   await expect(side).toContainText('is part of')
@@ -57,19 +61,29 @@ test('finds, expands, creates, updates, connects and deletes nodes, with undo an
   await expect(counts(page)).toHaveText(before)
 
   await side.getByRole('tab', { name: 'History' }).click()
-  const renamed = side.getByRole('listitem').filter({ hasText: 'Pump 7b' }).filter({ hasText: /name/i }).first()
+  const renamed = side
+    .getByRole('listitem')
+    .filter({ hasText: 'Pump 7b' })
+    .filter({ hasText: /name/i })
+    .first()
   await renamed.getByRole('button', { name: /^Undo:/ }).click()
   await expect(side.getByRole('button', { name: /^Redo:/ }).first()).toBeVisible()
   await side.getByRole('tab', { name: /^Shown/ }).click()
   const tree = side.getByRole('tree', { name: 'Nodes on the canvas' })
   await expect(tree.getByRole('treeitem', { name: /Pump 7,|Pump 7\b(?!b)/ }).first()).toBeVisible()
   await side.getByRole('tab', { name: 'History' }).click()
-  await side.getByRole('button', { name: /^Redo:/ }).first().click()
+  await side
+    .getByRole('button', { name: /^Redo:/ })
+    .first()
+    .click()
   await side.getByRole('tab', { name: /^Shown/ }).click()
   await expect(tree.getByRole('treeitem', { name: /Pump 7b/ }).first()).toBeVisible()
 
   // Delete the node with its edge, and restore both with undo.
-  await tree.getByRole('treeitem', { name: /Bearing 7-A/ }).first().click()
+  await tree
+    .getByRole('treeitem', { name: /Bearing 7-A/ })
+    .first()
+    .click()
   await side.getByRole('tab', { name: 'Selection' }).click()
   await side.getByRole('button', { name: 'More actions' }).click()
   await page.getByRole('menuitem', { name: 'Delete…' }).click()
@@ -101,87 +115,113 @@ test('shows a change by another client without a reload', async ({ page }) => {
   await expect(page.getByText('Live', { exact: true })).toBeVisible()
   await side.getByRole('tab', { name: /^Shown/ }).click()
   await expect(side.getByRole('treeitem', { name: /Valve V-12/ })).toBeVisible()
-  await call(plant, 'POST', '/api/commands/execute', { type: 'UPDATE_NODE', payload: { id: valve, name: 'Valve V-13' } })
+  await call(plant, 'POST', '/api/commands/execute', {
+    type: 'UPDATE_NODE',
+    payload: { id: valve, name: 'Valve V-13' },
+  })
   await expect(side.getByRole('treeitem', { name: /Valve V-13/ })).toBeVisible()
 })
 
-test('connects the stream after requests for its start position failed', { tag: '@full' }, async ({ page, watch }) => {
-  watch.allow(/status of (403|503)/)
-  const { plant } = seed()
-  const answers = [503, 503, 503, 503, 403]
-  await page.route(/\/admin\/api\/queries\/history\?.*limit=1(&|$)/, async (route) => {
-    const status = answers.shift()
-    if (status === undefined) await route.continue()
-    else await route.fulfill({ status, json: { success: false, error: { code: 'X', message: 'Not now' }, requestId: 'req_x' } })
-  })
-  await open(page, 'graph', plant.workspace)
-  await expect(page.getByText('Reconnecting')).toBeVisible()
-  await expect(page.getByText('Live', { exact: true })).toBeVisible({ timeout: 90_000 })
-  expect(answers).toEqual([])
-})
+test(
+  'connects the stream after requests for its start position failed',
+  { tag: '@full' },
+  async ({ page, watch }) => {
+    watch.allow(/status of (403|503)/)
+    const { plant } = seed()
+    const answers = [503, 503, 503, 503, 403]
+    await page.route(/\/admin\/api\/queries\/history\?.*limit=1(&|$)/, async (route) => {
+      const status = answers.shift()
+      if (status === undefined) await route.continue()
+      else
+        await route.fulfill({
+          status,
+          json: { success: false, error: { code: 'X', message: 'Not now' }, requestId: 'req_x' },
+        })
+    })
+    await open(page, 'graph', plant.workspace)
+    await expect(page.getByText('Reconnecting')).toBeVisible()
+    await expect(page.getByText('Live', { exact: true })).toBeVisible({ timeout: 90_000 })
+    expect(answers).toEqual([])
+  },
+)
 
-test('reconnects after the stream was refused once', async ({ page, watch }) => {
+test('reconnects after the stream was refused once', { tag: '@full' }, async ({ page, watch }) => {
   watch.allow(/status of 403/)
   const { plant } = seed()
   let refused = 0
   await page.route('**/admin/api/queries/events*', async (route) => {
     if (refused++ > 0) await route.continue()
-    else await route.fulfill({ status: 403, json: { success: false, error: { code: 'FORBIDDEN', message: 'Not now' }, requestId: 'req_x' } })
+    else
+      await route.fulfill({
+        status: 403,
+        json: { success: false, error: { code: 'FORBIDDEN', message: 'Not now' }, requestId: 'req_x' },
+      })
   })
   await open(page, 'graph', plant.workspace)
   await page.getByRole('button', { name: 'Reconnect' }).click()
   await expect(page.getByText('Live', { exact: true })).toBeVisible()
 })
 
-test('reuses the idempotency key when a command with an unknown outcome is retried', async ({ page, watch }) => {
-  watch.allow(/status of (503|504)|ERR_|Failed to load/)
-  const { plant } = seed()
-  await open(page, `graph?node=${plant.nodes['Boiler 2'] ?? ''}`, plant.workspace)
-  await expect(page.getByText('Live', { exact: true })).toBeVisible()
-  const keys: string[] = []
-  const fates: ('lost' | 'cut' | 'timeout')[] = ['lost', 'cut', 'timeout']
-  await page.route('**/admin/api/commands/execute', async (route) => {
-    keys.push((await route.request().allHeaders())['idempotency-key'] ?? '')
-    const fate = fates.shift()
-    if (!fate) return route.continue()
-    // The server executes the command, but its response is lost.
-    const answer = await route.fetch()
-    expect(answer.ok()).toBe(true)
-    if (fate === 'cut') return route.abort()
-    const { status, code } = { lost: { status: 503, code: 'UNAVAILABLE' }, timeout: { status: 504, code: 'TIMEOUT' } }[fate]
-    return route.fulfill({
-      status,
-      headers: { 'Retry-After': '1' },
-      json: { success: false, error: { code, message: 'Service unavailable' }, requestId: 'req_x' },
+test(
+  'reuses the idempotency key when a command with an unknown outcome is retried',
+  { tag: '@full' },
+  async ({ page, watch }) => {
+    watch.allow(/status of (503|504)|ERR_|Failed to load/)
+    const { plant } = seed()
+    await open(page, `graph?node=${plant.nodes['Boiler 2'] ?? ''}`, plant.workspace)
+    await expect(page.getByText('Live', { exact: true })).toBeVisible()
+    const keys: string[] = []
+    const fates: ('lost' | 'cut' | 'timeout')[] = ['lost', 'cut', 'timeout']
+    await page.route('**/admin/api/commands/execute', async (route) => {
+      keys.push((await route.request().allHeaders())['idempotency-key'] ?? '')
+      const fate = fates.shift()
+      if (!fate) return route.continue()
+      // The server executes the command, but its response is lost.
+      const answer = await route.fetch()
+      expect(answer.ok()).toBe(true)
+      if (fate === 'cut') return route.abort()
+      const { status, code } = {
+        lost: { status: 503, code: 'UNAVAILABLE' },
+        timeout: { status: 504, code: 'TIMEOUT' },
+      }[fate]
+      return route.fulfill({
+        status,
+        headers: { 'Retry-After': '1' },
+        json: { success: false, error: { code, message: 'Service unavailable' }, requestId: 'req_x' },
+      })
     })
-  })
-  await page.getByRole('toolbar', { name: 'Edit the graph' }).getByRole('button', { name: 'Node' }).click()
-  const dialog = page.getByRole('dialog', { name: 'New node' })
-  await dialog.getByLabel('Name', { exact: true }).fill('Only once')
-  for (let i = 0; i < 3; i++) {
-    await dialog.getByRole('button', { name: 'Create' }).click()
-    await expect.poll(() => keys.length).toBe(i + 1)
-    await expect(dialog.getByRole('alert')).toContainText('may have been applied')
-    await expect(dialog.getByRole('alert')).not.toContainText('Nothing was changed')
-    await expect(dialog.getByRole('button', { name: 'Create' })).toBeEnabled()
-  }
-  await dialog.getByRole('button', { name: 'Create' }).click()
-  await expect(dialog).toHaveCount(0)
-  expect(keys).toHaveLength(4)
-  expect(new Set(keys).size).toBe(1)
-  const named = async () => (await call<unknown[]>(plant, 'GET', '/api/queries/nodes?name=Only%20once')).length
-  expect(await named()).toBe(1)
-
-  // A different command has a new key. So has the same command once its outcome is known.
-  for (const name of ['Only once', 'Something else']) {
     await page.getByRole('toolbar', { name: 'Edit the graph' }).getByRole('button', { name: 'Node' }).click()
-    await dialog.getByLabel('Name', { exact: true }).fill(name)
+    const dialog = page.getByRole('dialog', { name: 'New node' })
+    await dialog.getByLabel('Name', { exact: true }).fill('Only once')
+    for (let i = 0; i < 3; i++) {
+      await dialog.getByRole('button', { name: 'Create' }).click()
+      await expect.poll(() => keys.length).toBe(i + 1)
+      await expect(dialog.getByRole('alert')).toContainText('may have been applied')
+      await expect(dialog.getByRole('alert')).not.toContainText('Nothing was changed')
+      await expect(dialog.getByRole('button', { name: 'Create' })).toBeEnabled()
+    }
     await dialog.getByRole('button', { name: 'Create' }).click()
     await expect(dialog).toHaveCount(0)
-  }
-  expect(new Set(keys).size).toBe(3)
-  expect(await named()).toBe(2)
-})
+    expect(keys).toHaveLength(4)
+    expect(new Set(keys).size).toBe(1)
+    const named = async () =>
+      (await call<unknown[]>(plant, 'GET', '/api/queries/nodes?name=Only%20once')).length
+    expect(await named()).toBe(1)
+
+    // A different command has a new key. So has the same command once its outcome is known.
+    for (const name of ['Only once', 'Something else']) {
+      await page
+        .getByRole('toolbar', { name: 'Edit the graph' })
+        .getByRole('button', { name: 'Node' })
+        .click()
+      await dialog.getByLabel('Name', { exact: true }).fill(name)
+      await dialog.getByRole('button', { name: 'Create' }).click()
+      await expect(dialog).toHaveCount(0)
+    }
+    expect(new Set(keys).size).toBe(3)
+    expect(await named()).toBe(2)
+  },
+)
 
 test('creates a node over plain HTTP from another host', async ({ browser }) => {
   const { plant } = seed()

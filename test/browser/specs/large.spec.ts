@@ -44,15 +44,23 @@ test('draws, pans, zooms and searches a graph of five hundred nodes', { tag: '@f
   const panning = frames(page, 3000)
   await page.mouse.move(middle.x, box.y + box.height - 20)
   await page.mouse.down()
-  for (let i = 0; i < 60; i++) await page.mouse.move(middle.x + 120 * Math.sin(i / 6), box.y + box.height - 20 - (i % 30) * 4)
+  for (let i = 0; i < 60; i++)
+    await page.mouse.move(middle.x + 120 * Math.sin(i / 6), box.y + box.height - 20 - (i % 30) * 4)
   await page.mouse.up()
   const panned = await panning
   const zooming = frames(page, 3000)
   await page.mouse.move(middle.x, middle.y)
   for (let i = 0; i < 40; i++) await page.mouse.wheel(0, i < 20 ? -60 : 60)
   const zoomed = await zooming
-  for (const [what, of] of Object.entries({ 'unfolding': moving, 'arranging anew': arranging, 'dragging the picture': panned, 'zooming': zoomed }))
-    console.log(`graph of ${NODES} nodes and ${HUBS * LEAVES + LINKS} edges, ${what}: ${of.count} frames, p50 ${of.p50} ms, p95 ${of.p95} ms, longest ${of.longest} ms`)
+  for (const [what, of] of Object.entries({
+    unfolding: moving,
+    'arranging anew': arranging,
+    'dragging the picture': panned,
+    zooming: zoomed,
+  }))
+    console.log(
+      `graph of ${NODES} nodes and ${HUBS * LEAVES + LINKS} edges, ${what}: ${of.count} frames, p50 ${of.p50} ms, p95 ${of.p95} ms, longest ${of.longest} ms`,
+    )
 
   // The page still responds.
   await find('Leaf 3-7')
@@ -65,7 +73,10 @@ test('draws, pans, zooms and searches a graph of five hundred nodes', { tag: '@f
 async function fill(of: Tenant): Promise<string[]> {
   const hubs = Array.from({ length: HUBS }, () => crypto.randomUUID())
   const leaves = hubs.map(() => Array.from({ length: LEAVES }, () => crypto.randomUUID()))
-  const node = (id: string, name: string, entityType: string) => ({ type: 'CREATE_NODE', payload: { id, name, entityType } })
+  const node = (id: string, name: string, entityType: string) => ({
+    type: 'CREATE_NODE',
+    payload: { id, name, entityType },
+  })
   const edge = (sourceId: string, targetId: string, relationType: string) => ({
     type: 'CREATE_EDGE',
     payload: { sourceId, targetId, relationType },
@@ -75,21 +86,28 @@ async function fill(of: Tenant): Promise<string[]> {
   await call(of, 'POST', '/api/commands/batch', {
     commands: [
       ...hubs.map((id, i) => node(id, `Hub ${i}`, 'object')),
-      ...leaves.flatMap((some, i) => some.map((id, j) => node(id, `Leaf ${i}-${j}`, types[j % types.length] ?? 'object'))),
+      ...leaves.flatMap((some, i) =>
+        some.map((id, j) => node(id, `Leaf ${i}-${j}`, types[j % types.length] ?? 'object')),
+      ),
     ],
   })
   await call(of, 'POST', '/api/commands/batch', {
     commands: [
       ...leaves.flatMap((some, i) => some.map((id) => edge(id, hubs[i] ?? id, 'part of'))),
       // Edges between leaves, the same in each run.
-      ...Array.from({ length: LINKS }, (_, i) => edge(flat[i] ?? '', flat[(i * 7 + 61) % flat.length] ?? '', 'feeds')),
+      ...Array.from({ length: LINKS }, (_, i) =>
+        edge(flat[i] ?? '', flat[(i * 7 + 61) % flat.length] ?? '', 'feeds'),
+      ),
     ],
   })
   return hubs
 }
 
 /** Measures the milliseconds between frames for the given time. */
-function frames(page: Page, ms: number): Promise<{ count: number; p50: string; p95: string; longest: string }> {
+function frames(
+  page: Page,
+  ms: number,
+): Promise<{ count: number; p50: string; p95: string; longest: string }> {
   return page.evaluate(
     (ms) =>
       new Promise((done) => {
@@ -104,7 +122,8 @@ function frames(page: Page, ms: number): Promise<{ count: number; p50: string; p
             return
           }
           const sorted = lengths.slice(1).sort((a, b) => a - b)
-          const at = (part: number) => (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN).toFixed(1)
+          const at = (part: number) =>
+            (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN).toFixed(1)
           done({ count: sorted.length, p50: at(0.5), p95: at(0.95), longest: at(1) })
         }
         requestAnimationFrame(next)

@@ -3,7 +3,10 @@ import { expect, FIRST, logIn, open, SESSION, test, URL_OF } from '../support.ts
 
 test.use({ storageState: { cookies: [], origins: [] } })
 
-test('shows an error for a wrong password and returns to the requested page after login', async ({ page, watch }) => {
+test('shows an error for a wrong password and returns to the requested page after login', async ({
+  page,
+  watch,
+}) => {
   await open(page, 'keys')
   await expect(page.getByText('Log in to see that page.')).toBeVisible()
   await logIn(page, FIRST.AdminUser, 'not the password')
@@ -24,7 +27,7 @@ test('shows an error for a wrong password and returns to the requested page afte
 test.describe('too many login attempts from one address', () => {
   test.use({ extraHTTPHeaders: { 'X-Forwarded-For': '203.0.113.77' } })
 
-  test('shows how long to wait', async ({ page, watch }) => {
+  test('shows how long to wait', { tag: '@full' }, async ({ page, watch }) => {
     watch.allow(/status of 429/)
     await open(page, 'login')
     // The limit is ten attempts in five minutes. The window may end during the test.
@@ -40,7 +43,10 @@ test.describe('too many login attempts from one address', () => {
   })
 })
 
-test('stores the session in an HttpOnly cookie with a new value after each login', async ({ page, context }) => {
+test('stores the session in an HttpOnly cookie with a new value after each login', async ({
+  page,
+  context,
+}) => {
   await open(page, 'login')
   const ids = new Set<string>()
   for (let i = 0; i < 2; i++) {
@@ -74,16 +80,24 @@ test.describe('with a session', () => {
     expect(await list.text()).not.toContain('forged')
   })
 
-  test('refuses the session cookie on the API and an API key on the admin API', async ({ page, playwright }) => {
+  test('refuses the session cookie on the API and an API key on the admin API', async ({
+    page,
+    playwright,
+  }) => {
     expect((await page.request.get('/api/me')).status()).toBe(401)
-    const bare = await playwright.request.newContext({ baseURL: URL_OF, storageState: { cookies: [], origins: [] } })
-    const answer = await bare.get('/admin/api/keys', { headers: { Authorization: `Bearer ${FIRST.AdminKey}` } })
+    const bare = await playwright.request.newContext({
+      baseURL: URL_OF,
+      storageState: { cookies: [], origins: [] },
+    })
+    const answer = await bare.get('/admin/api/keys', {
+      headers: { Authorization: `Bearer ${FIRST.AdminKey}` },
+    })
     expect(answer.status()).toBe(401)
     await bare.dispose()
   })
 })
 
-test('continues after a login in another tab', async ({ page, context, watch }) => {
+test('continues after a login in another tab', { tag: '@full' }, async ({ page, context, watch }) => {
   // A request may still use the cookie that a login replaces.
   watch.allow(/status of 403 .* \/admin\/api\/workspaces$/, /status of 401 .* \/admin\/api\/\w+$/)
   await open(page, 'workspaces')
@@ -114,7 +128,9 @@ test('continues after a login in another tab', async ({ page, context, watch }) 
   // After a login as another operator, the action is not silently executed in that operator's name.
   const admin = await Admin.withSession(context.request)
   const { password } = await admin.post<{ password: string }>('/operators', { name: 'second.tab' })
-  const switched = await context.request.post('/admin/api/session', { data: { name: 'second.tab', password } })
+  const switched = await context.request.post('/admin/api/session', {
+    data: { name: 'second.tab', password },
+  })
   expect(switched.status()).toBe(200)
   await page.keyboard.press('Escape')
   const refused = await make('In whose name')
@@ -126,7 +142,11 @@ test('continues after a login in another tab', async ({ page, context, watch }) 
   expect(await list.text()).not.toContain('In whose name')
   const own = await Admin.logIn(context.request)
   const { data } = (await list.json()) as { data: { id: string; name: string }[] }
-  for (const one of data.filter(({ name }) => name === 'After a second login')) await own.delete(`/workspaces/${one.id}`)
-  const operators = (await (await context.request.get('/admin/api/operators')).json()) as { data: { id: string; name: string }[] }
-  for (const one of operators.data.filter(({ name }) => name === 'second.tab')) await own.delete(`/operators/${one.id}`)
+  for (const one of data.filter(({ name }) => name === 'After a second login'))
+    await own.delete(`/workspaces/${one.id}`)
+  const operators = (await (await context.request.get('/admin/api/operators')).json()) as {
+    data: { id: string; name: string }[]
+  }
+  for (const one of operators.data.filter(({ name }) => name === 'second.tab'))
+    await own.delete(`/operators/${one.id}`)
 })

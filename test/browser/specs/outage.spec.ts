@@ -5,7 +5,8 @@ test('shows errors during an outage and recovers afterwards', { tag: '@full' }, 
   watch.allow(/ERR_|Failed to fetch|net::|status of 50\d|Failed to load/)
   await open(page, '')
   await expect(page.getByText('Live', { exact: true })).toBeVisible()
-  const nav = (name: string) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true })
+  const nav = (name: string) =>
+    page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true })
   // Loads the scripts of the pages, so that only their data is unavailable.
   for (const name of ['Sources', 'Pipeline', 'Overview']) {
     await nav(name).click()

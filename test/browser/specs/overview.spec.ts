@@ -35,7 +35,9 @@ test('updates figures and charts as points are ingested', async ({ page }) => {
   }
 })
 
-test('finds pages and actions in the command palette and keeps the theme after a reload', async ({ page }) => {
+test('finds pages and actions in the command palette and keeps the theme after a reload', async ({
+  page,
+}) => {
   await open(page, '')
   await expect(page.getByText(/up for/)).toBeVisible()
   const find = async (text: string) => {

@@ -2,7 +2,8 @@ import { expect, open, row, seed, test } from '../support.ts'
 
 test('shows the partitions and consumer groups of topics', async ({ page }) => {
   await open(page, 'pipeline')
-  for (const topic of ['points', 'graph.commands', 'graph.events', 'audit']) await expect(row(page, topic).first()).toBeVisible()
+  for (const topic of ['points', 'graph.commands', 'graph.events', 'audit'])
+    await expect(row(page, topic).first()).toBeVisible()
   await expect(row(page, 'livegraph-points').first()).toContainText('8 partitions')
   // The events topic has two built-in consumer groups.
   const events = row(page, 'graph.events').first()
@@ -37,7 +38,10 @@ test('redrives a dead letter and discards another after a dry run', async ({ pag
       await page.keyboard.press('Escape')
       await expect(page.getByRole('dialog')).toHaveCount(0)
     }
-    await page.getByRole('dialog').getByRole('button', { name: `${verb}…` }).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: `${verb}…` })
+      .click()
     const dialog = page.getByRole('dialog', { name: `${verb} dead letters` })
     await expect(dialog).toContainText('1 dead letter would be')
     if (verb === 'Discard') {
@@ -87,7 +91,10 @@ test('plans, starts, monitors and cancels a replay', async ({ page }) => {
   await expect(sheet.getByRole('progressbar', { name: 'Progress of the replay' })).toBeVisible()
   await expect(sheet).toContainText(/[1-9][\d,]* of [\d,]+ records/)
   await sheet.getByRole('button', { name: 'Cancel the replay…' }).click()
-  await page.getByRole('dialog', { name: 'Cancel this replay?' }).getByRole('button', { name: 'Cancel the replay' }).click()
+  await page
+    .getByRole('dialog', { name: 'Cancel this replay?' })
+    .getByRole('button', { name: 'Cancel the replay' })
+    .click()
   await expect(sheet).toContainText('cancelled')
   await page.keyboard.press('Escape')
   await expect(row(page, 'cancelled').first()).toBeVisible()

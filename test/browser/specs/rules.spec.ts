@@ -209,68 +209,72 @@ test('edits a file with the keyboard only', { tag: '@full' }, async ({ page, ten
   expect(await stored(tenant)).toBe(changed)
 })
 
-test('reports a concurrent change and does not overwrite it', async ({ page, tenant, watch }) => {
-  watch.allow(/status of (409|404) .*\/rules\/pumps/)
-  const form = await edit(page, tenant)
-  const area = textOf(form)
-  const mine = STORED.replace('> 8', '> 9')
-  const theirs = STORED.replace('interval: 1m', 'interval: 2m')
-  await put(tenant, theirs)
-  await area.fill(mine)
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(form).toContainText('Somebody else changed this file')
-  const difference = form.getByRole('region', { name: 'Changes from line 3' })
-  await expect(difference.getByRole('deletion')).toContainText('interval: 1m')
-  await expect(difference.getByRole('insertion')).toContainText('interval: 2m')
-  await expect(area).toHaveValue(mine)
-  await expect(form.getByRole('button', { name: 'Save' })).toBeDisabled()
-  await page.keyboard.press('Control+Enter')
-  expect(await stored(tenant)).toBe(theirs)
+test(
+  'reports a concurrent change and does not overwrite it',
+  { tag: '@full' },
+  async ({ page, tenant, watch }) => {
+    watch.allow(/status of (409|404) .*\/rules\/pumps/)
+    const form = await edit(page, tenant)
+    const area = textOf(form)
+    const mine = STORED.replace('> 8', '> 9')
+    const theirs = STORED.replace('interval: 1m', 'interval: 2m')
+    await put(tenant, theirs)
+    await area.fill(mine)
+    await form.getByRole('button', { name: 'Save' }).click()
+    await expect(form).toContainText('Somebody else changed this file')
+    const difference = form.getByRole('region', { name: 'Changes from line 3' })
+    await expect(difference.getByRole('deletion')).toContainText('interval: 1m')
+    await expect(difference.getByRole('insertion')).toContainText('interval: 2m')
+    await expect(area).toHaveValue(mine)
+    await expect(form.getByRole('button', { name: 'Save' })).toBeDisabled()
+    await page.keyboard.press('Control+Enter')
+    expect(await stored(tenant)).toBe(theirs)
 
-  // Their text replaces mine.
-  await form.getByRole('button', { name: 'Load the stored version' }).click()
-  await expect(area).toHaveValue(theirs)
-  await expect(form).not.toContainText('Somebody else')
+    // Their text replaces mine.
+    await form.getByRole('button', { name: 'Load the stored version' }).click()
+    await expect(area).toHaveValue(theirs)
+    await expect(form).not.toContainText('Somebody else')
 
-  // My text replaces theirs, after a review.
-  await put(tenant, STORED)
-  await area.fill(mine)
-  await form.getByRole('button', { name: 'Save' }).click()
-  await form.getByRole('button', { name: 'Overwrite their changes' }).click()
-  expect(await stored(tenant)).toBe(STORED)
-  await expect(area).toHaveValue(mine)
+    // My text replaces theirs, after a review.
+    await put(tenant, STORED)
+    await area.fill(mine)
+    await form.getByRole('button', { name: 'Save' }).click()
+    await form.getByRole('button', { name: 'Overwrite their changes' }).click()
+    expect(await stored(tenant)).toBe(STORED)
+    await expect(area).toHaveValue(mine)
 
-  // A change that is stored while the request is on its way is not overwritten either.
-  const later = STORED.replace('interval: 1m', 'interval: 3m')
-  await page.route('**/admin/api/rules/pumps', async (route) => {
-    if (route.request().method() === 'PUT') await put(tenant, later)
-    await route.continue()
-  })
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(form.getByRole('insertion')).toContainText('interval: 3m')
-  await expect(area).toHaveValue(mine)
-  expect(await stored(tenant)).toBe(later)
-  await page.unroute('**/admin/api/rules/pumps')
-  await form.getByRole('button', { name: 'Overwrite their changes' }).click()
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(page.getByText('File saved')).toBeVisible()
-  expect(await stored(tenant)).toBe(mine)
+    // A change that is stored while the request is on its way is not overwritten either.
+    const later = STORED.replace('interval: 1m', 'interval: 3m')
+    await page.route('**/admin/api/rules/pumps', async (route) => {
+      if (route.request().method() === 'PUT') await put(tenant, later)
+      await route.continue()
+    })
+    await form.getByRole('button', { name: 'Save' }).click()
+    await expect(form.getByRole('insertion')).toContainText('interval: 3m')
+    await expect(area).toHaveValue(mine)
+    expect(await stored(tenant)).toBe(later)
+    await page.unroute('**/admin/api/rules/pumps')
+    await form.getByRole('button', { name: 'Overwrite their changes' }).click()
+    await form.getByRole('button', { name: 'Save' }).click()
+    await expect(page.getByText('File saved')).toBeVisible()
+    expect(await stored(tenant)).toBe(mine)
 
-  // The details close when a file is deleted, but the editor stays.
-  const details = page.getByRole('dialog', { name: 'pumps', exact: true })
-  await expect(details.getByRole('region', { name: 'Rules' })).toContainText('> 9')
-  await details.getByRole('button', { name: 'Edit' }).click()
-  await call(tenant, 'DELETE', FILE)
-  await expect(details).toHaveCount(0)
-  await area.fill(theirs)
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(form).toContainText('Somebody else deleted this file')
-  expect(await statusOf(tenant, FILE)).toBe(404)
-  await form.getByRole('button', { name: 'Create it again' }).click()
-  await form.getByRole('button', { name: 'Save' }).click()
-  await expect(form).toHaveCount(0)
-  expect(await stored(tenant)).toBe(theirs)
-})
+    // The details close when a file is deleted, but the editor stays.
+    const details = page.getByRole('dialog', { name: 'pumps', exact: true })
+    await expect(details.getByRole('region', { name: 'Rules' })).toContainText('> 9')
+    await details.getByRole('button', { name: 'Edit' }).click()
+    await call(tenant, 'DELETE', FILE)
+    await expect(details).toHaveCount(0)
+    await area.fill(theirs)
+    await form.getByRole('button', { name: 'Save' }).click()
+    await expect(form).toContainText('Somebody else deleted this file')
+    expect(await statusOf(tenant, FILE)).toBe(404)
+    await form.getByRole('button', { name: 'Create it again' }).click()
+    await form.getByRole('button', { name: 'Save' }).click()
+    await expect(form).toHaveCount(0)
+    expect(await stored(tenant)).toBe(theirs)
+  },
+)
 
 test('deletes a file after a confirmation', async ({ page, tenant }) => {
   await put(tenant, STORED)
@@ -304,58 +308,62 @@ for (const [name, use, tag] of [
 ] as const) {
   test.describe(name, tag, () => {
     test.use({ ...use, contextOptions: { reducedMotion: 'reduce' } })
-    test('has no accessibility violations and fits the window', async ({ page, tenant, watch }) => {
-      watch.allow(/status of (409|422)/)
-      await openRules(page, tenant)
-      await look(page, `rules-none-${name}`)
-      await page.getByRole('button', { name: 'New file' }).click()
-      await look(page, `rules-new-${name}`)
-      await page.getByRole('button', { name: 'Check' }).click()
-      await expect(page.getByText('No errors')).toBeVisible()
-      await page.getByText('No errors').scrollIntoViewIfNeeded()
-      await look(page, `rules-checked-${name}`)
+    test(
+      'has no accessibility violations and fits the window',
+      { tag: '@full' },
+      async ({ page, tenant, watch }) => {
+        watch.allow(/status of (409|422)/)
+        await openRules(page, tenant)
+        await look(page, `rules-none-${name}`)
+        await page.getByRole('button', { name: 'New file' }).click()
+        await look(page, `rules-new-${name}`)
+        await page.getByRole('button', { name: 'Check' }).click()
+        await expect(page.getByText('No errors')).toBeVisible()
+        await page.getByText('No errors').scrollIntoViewIfNeeded()
+        await look(page, `rules-checked-${name}`)
 
-      const form = await edit(page, tenant)
-      await textOf(form).fill(STORED.replace('max(pressure)', 'max(pressure').replace('> 8', '> > 8'))
-      await form.getByRole('button', { name: 'Save' }).click()
-      await form.getByRole('alert').scrollIntoViewIfNeeded()
-      await expect(form.getByRole('alert')).toContainText('2 errors')
-      await look(page, `rules-errors-${name}`)
-      await put(tenant, STORED.replace('interval: 1m', 'interval: 2m'))
-      await textOf(form).fill(STORED.replace('> 8', '> 9'))
-      await form.getByRole('button', { name: 'Save' }).click()
-      await expect(form).toContainText('Somebody else changed this file')
-      await look(page, `rules-conflict-${name}`)
+        const form = await edit(page, tenant)
+        await textOf(form).fill(STORED.replace('max(pressure)', 'max(pressure').replace('> 8', '> > 8'))
+        await form.getByRole('button', { name: 'Save' }).click()
+        await form.getByRole('alert').scrollIntoViewIfNeeded()
+        await expect(form.getByRole('alert')).toContainText('2 errors')
+        await look(page, `rules-errors-${name}`)
+        await put(tenant, STORED.replace('interval: 1m', 'interval: 2m'))
+        await textOf(form).fill(STORED.replace('> 8', '> 9'))
+        await form.getByRole('button', { name: 'Save' }).click()
+        await expect(form).toContainText('Somebody else changed this file')
+        await look(page, `rules-conflict-${name}`)
 
-      await openRules(page, tenant)
-      await look(page, `rules-list-${name}`)
-      await row(page, 'pumps').click()
-      await expect(page.getByRole('dialog')).toContainText('pressure:max')
-      await look(page, `rules-details-${name}`)
-      await page.getByRole('button', { name: 'Delete' }).click()
-      await look(page, `rules-delete-${name}`)
+        await openRules(page, tenant)
+        await look(page, `rules-list-${name}`)
+        await row(page, 'pumps').click()
+        await expect(page.getByRole('dialog')).toContainText('pressure:max')
+        await look(page, `rules-details-${name}`)
+        await page.getByRole('button', { name: 'Delete' }).click()
+        await look(page, `rules-delete-${name}`)
 
-      const addresses = await addAlertmanager(page, tenant)
-      await addresses.getByLabel('Address 1', { exact: true }).fill('http://10.0.0.5:9093')
-      await addresses.getByRole('button', { name: 'Save' }).click()
-      await expect(addresses.getByRole('alert')).toBeVisible()
-      await look(page, `rules-alertmanagers-refused-${name}`)
-      await call(tenant, 'PUT', '/api/alertmanagers', {
-        alertmanagers: [
-          { url: PUBLIC, authorization: { type: 'basic', username: 'livegraph', password: 'p' } },
-          {
-            url: 'https://alerts.example.org:9093/prefix',
-            authorization: { type: 'bearer', token: 't' },
-            headers: [{ name: 'X-Scope-OrgID', value: '1' }],
-          },
-        ],
-      })
-      await open(page, 'alerts/alertmanagers', tenant.workspace)
-      await expect(row(page, PUBLIC)).toBeVisible()
-      await look(page, `rules-alertmanagers-${name}`)
-      await page.getByRole('button', { name: 'Edit', exact: true }).click()
-      await expect(addresses.getByLabel('Token 2')).toBeVisible()
-      await look(page, `rules-alertmanagers-edit-${name}`)
-    })
+        const addresses = await addAlertmanager(page, tenant)
+        await addresses.getByLabel('Address 1', { exact: true }).fill('http://10.0.0.5:9093')
+        await addresses.getByRole('button', { name: 'Save' }).click()
+        await expect(addresses.getByRole('alert')).toBeVisible()
+        await look(page, `rules-alertmanagers-refused-${name}`)
+        await call(tenant, 'PUT', '/api/alertmanagers', {
+          alertmanagers: [
+            { url: PUBLIC, authorization: { type: 'basic', username: 'livegraph', password: 'p' } },
+            {
+              url: 'https://alerts.example.org:9093/prefix',
+              authorization: { type: 'bearer', token: 't' },
+              headers: [{ name: 'X-Scope-OrgID', value: '1' }],
+            },
+          ],
+        })
+        await open(page, 'alerts/alertmanagers', tenant.workspace)
+        await expect(row(page, PUBLIC)).toBeVisible()
+        await look(page, `rules-alertmanagers-${name}`)
+        await page.getByRole('button', { name: 'Edit', exact: true }).click()
+        await expect(addresses.getByLabel('Token 2')).toBeVisible()
+        await look(page, `rules-alertmanagers-edit-${name}`)
+      },
+    )
   })
 }

@@ -90,7 +90,7 @@ async function documentId(of: Tenant, externalId: string): Promise<string> {
   return id
 }
 
-test('searches inside a document', async ({ page, tenant }) => {
+test('searches inside a document', { tag: '@full' }, async ({ page, tenant }) => {
   await open(page, `documents?id=${await documentId(tenant, 'manual')}`, tenant.workspace)
   const details = page.getByRole('dialog', { name: 'Manual of pumps' })
   await picture(page, 'document-actions')

@@ -63,7 +63,9 @@ test('renders user input as text on every page', async ({ page }) => {
 
   await open(page, `pipeline/dead-letters?workspaceId=${workspace}`)
   await row(page, 'refused by the store').first().click()
-  await expect(page.getByRole('dialog').getByRole('table', { name: 'Series of the record' })).toContainText(PART)
+  await expect(page.getByRole('dialog').getByRole('table', { name: 'Series of the record' })).toContainText(
+    PART,
+  )
   await open(page, 'indexes')
   await shown()
   await open(page, '')
@@ -93,7 +95,9 @@ test('renders hostile input as text in operator actions', { tag: '@full' }, asyn
   await row(letters, 'refused by the store').first().click()
   await dialog('Dead letter').getByRole('button', { name: 'Discard…' }).click()
   await expect(dialog('Discard dead letters')).toContainText('1 dead letter would be')
-  await dialog('Discard dead letters').getByLabel(/^Reason/).fill(NASTY)
+  await dialog('Discard dead letters')
+    .getByLabel(/^Reason/)
+    .fill(NASTY)
   await dialog('Discard dead letters').getByRole('button', { name: 'Discard 1 dead letter' }).click()
   await expect(dialog('Discard dead letters').getByText(/^1 dead letter discarded/)).toBeVisible()
   await dialog('Discard dead letters').getByRole('button', { name: 'Close' }).last().click()
@@ -107,7 +111,11 @@ test('renders hostile input as text in operator actions', { tag: '@full' }, asyn
   await expect(page.getByText('No matching dead letters')).toBeVisible()
 
   // Cancel a replay of the workspace with the hostile name. At one row per second it is still running.
-  const points = Array.from({ length: 300 }, (_, i) => ({ metric: NASTY, timestamp: Date.now() - i * 1000, value: i }))
+  const points = Array.from({ length: 300 }, (_, i) => ({
+    metric: NASTY,
+    timestamp: Date.now() - i * 1000,
+    value: i,
+  }))
   await call({ workspace, key }, 'POST', '/api/live-data/ingest', { sourceId: source, points })
   await open(page, 'pipeline/replays')
   await page.getByRole('button', { name: 'Start a replay' }).first().click()
@@ -129,7 +137,9 @@ test('renders hostile input as text in operator actions', { tag: '@full' }, asyn
   await page.getByRole('button', { name: 'More' }).click()
   await page.getByRole('menuitem', { name: 'Delete points…' }).click()
   await dialog('Delete points').getByRole('radio', { name: 'One metric' }).check()
-  await dialog('Delete points').getByLabel(/^Metric/).fill(`text ${NASTY}`)
+  await dialog('Delete points')
+    .getByLabel(/^Metric/)
+    .fill(`text ${NASTY}`)
   await dialog('Delete points').getByRole('radio', { name: 'All time' }).check()
   await dialog('Delete points').getByLabel(/^Type/).fill(source)
   await dialog('Delete points').getByRole('button', { name: 'Delete these points' }).click()
@@ -163,7 +173,9 @@ test('sends security headers, and other origins cannot frame the admin UI', asyn
     expect(headers['cross-origin-opener-policy'], path).toBe('same-origin')
   }
   const trap = await (await browser.newContext()).newPage()
-  const refused = trap.waitForEvent('console', (message) => /frame-ancestors|X-Frame-Options|Refused to/.test(message.text()))
+  const refused = trap.waitForEvent('console', (message) =>
+    /frame-ancestors|X-Frame-Options|Refused to/.test(message.text()),
+  )
   await trap.goto(`${CONTROL}/frame?of=${encodeURIComponent(URL_OF)}`)
   await refused
   for (const frame of trap.frames().slice(1)) expect(await frame.content()).not.toContain('id="root"')

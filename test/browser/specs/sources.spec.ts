@@ -41,7 +41,11 @@ test('creates, updates and deletes a source', async ({ page }) => {
   await expect(page.getByRole('heading', { level: 1, name: 'chimney' })).toBeVisible()
   await expect(page.getByText('No points yet')).toBeVisible()
   await page.getByRole('button', { name: 'Edit' }).click()
-  await page.getByRole('dialog').getByLabel(/^Description/).first().fill('On the roof')
+  await page
+    .getByRole('dialog')
+    .getByLabel(/^Description/)
+    .first()
+    .fill('On the roof')
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
   await expect(page.getByText('On the roof')).toBeVisible()
   await page.getByRole('button', { name: 'More' }).click()
@@ -71,14 +75,19 @@ test('shows the query of the explorer as a working curl command', async ({ page 
   const command = await page.getByRole('region').filter({ hasText: 'curl' }).innerText()
   expect(command).toContain('$LIVEGRAPH_API_KEY')
   expect(command).not.toMatch(/lg_(live|test)_/)
-  const { stdout } = await run('bash', ['-c', command], { env: { PATH: process.env['PATH'], LIVEGRAPH_API_KEY: plant.key } })
-  const answer = JSON.parse(stdout) as { success: boolean; data: { columns: string[]; points: [number, number][] }[] }
+  const { stdout } = await run('bash', ['-c', command], {
+    env: { PATH: process.env['PATH'], LIVEGRAPH_API_KEY: plant.key },
+  })
+  const answer = JSON.parse(stdout) as {
+    success: boolean
+    data: { columns: string[]; points: [number, number][] }[]
+  }
   expect(answer.success).toBe(true)
   expect(answer.data[0]?.columns).toContain('max')
   expect(answer.data[0]?.points.length).toBeGreaterThan(0)
 })
 
-test('applies query changes that follow each other immediately', async ({ page }) => {
+test('applies query changes that follow each other immediately', { tag: '@full' }, async ({ page }) => {
   const { plant } = seed()
   await open(page, 'sources/explore', plant.workspace)
   const chip = (name: string) => page.getByRole('button', { name, exact: true })
@@ -91,48 +100,66 @@ test('applies query changes that follow each other immediately', async ({ page }
       await Promise.resolve()
     }
   })
-  for (const name of ['avg', 'min', 'max', 'sum']) await expect(chip(name)).toHaveAttribute('aria-pressed', 'true')
+  for (const name of ['avg', 'min', 'max', 'sum'])
+    await expect(chip(name)).toHaveAttribute('aria-pressed', 'true')
 })
 
 /** Creates a source with two series of metric `level`: five minutes, one point per second. One series has a gap. */
-async function createSourceWithGap(of: Tenant, name: string): Promise<{ source: string; from: number; to: number }> {
+async function createSourceWithGap(
+  of: Tenant,
+  name: string,
+): Promise<{ source: string; from: number; to: number }> {
   const { id: source } = await call<{ id: string }>(of, 'POST', '/api/live-data/sources', { name })
   const to = Math.floor(Date.now() / 1000) * 1000
   const seconds = Array.from({ length: 300 }, (_, i) => i)
   const series = (line: string, value: number, when: number[]) =>
     when.map((i) => ({ metric: 'level', timestamp: to - i * 1000, value, tags: { line } }))
-  const points = [...series('whole', 10, seconds), ...series('torn', 20, seconds.filter((i) => i < 100 || i > 200))]
-  const { checkpoint } = await call<{ checkpoint: string }>(of, 'POST', '/api/live-data/ingest', { sourceId: source, points })
+  const points = [
+    ...series('whole', 10, seconds),
+    ...series(
+      'torn',
+      20,
+      seconds.filter((i) => i < 100 || i > 200),
+    ),
+  ]
+  const { checkpoint } = await call<{ checkpoint: string }>(of, 'POST', '/api/live-data/ingest', {
+    sourceId: source,
+    points,
+  })
   const seen = `/api/live-data/query?from=-5m&sourceId=${source}&checkpoint=${encodeURIComponent(checkpoint)}`
   await expect(() => call(of, 'GET', seen)).toPass()
   return { source, from: to - 300_000, to }
 }
 
-test('breaks a line where points are missing, even if another series has points there', async ({ page }) => {
-  const { plant } = seed()
-  // `middle` returns the current position of the middle of the gap, as a fraction of the width.
-  const checked = async (figure: Locator, middle: () => number) => {
-    const chart = figure.getByRole('img')
-    const [torn, whole] = [await colourOf(figure, 'line=torn'), await colourOf(figure, 'line=whole')]
-    const around = async (colour: string) => countPixels(chart, colour, middle() - 0.04, middle() + 0.04)
-    await expect.poll(() => countPixels(chart, torn, 0, middle() - 0.2)).toBeGreaterThan(0)
-    expect(await countPixels(chart, torn, middle() + 0.2, 1)).toBeGreaterThan(0)
-    expect(await around(torn)).toBe(0)
-    expect(await around(whole)).toBeGreaterThan(0)
-  }
-  const { source, from, to } = await createSourceWithGap(plant, 'torn line')
-  for (const how of ['mode=raw', 'mode=thinned', 'interval=5s&fill=none', 'interval=5s']) {
-    await open(page, `sources/explore?source=${source}&from=${from}&to=${to}&${how}`, plant.workspace)
-    await expect(page.getByText('2 lines')).toBeVisible()
-    await checked(page.locator('figure.chart').first(), () => 0.5)
-  }
-  const live = await createSourceWithGap(plant, 'torn live')
-  await open(page, `sources/${live.source}`, plant.workspace)
-  await expect(page.getByRole('heading', { level: 1, name: 'torn live' })).toBeVisible()
-  await checked(page.locator('figure.chart').first(), () => 1 - (Date.now() - live.to + 150_000) / 300_000)
-})
+test(
+  'breaks a line where points are missing, even if another series has points there',
+  { tag: '@full' },
+  async ({ page }) => {
+    const { plant } = seed()
+    // `middle` returns the current position of the middle of the gap, as a fraction of the width.
+    const checked = async (figure: Locator, middle: () => number) => {
+      const chart = figure.getByRole('img')
+      const [torn, whole] = [await colourOf(figure, 'line=torn'), await colourOf(figure, 'line=whole')]
+      const around = async (colour: string) => countPixels(chart, colour, middle() - 0.04, middle() + 0.04)
+      await expect.poll(() => countPixels(chart, torn, 0, middle() - 0.2)).toBeGreaterThan(0)
+      expect(await countPixels(chart, torn, middle() + 0.2, 1)).toBeGreaterThan(0)
+      expect(await around(torn)).toBe(0)
+      expect(await around(whole)).toBeGreaterThan(0)
+    }
+    const { source, from, to } = await createSourceWithGap(plant, 'torn line')
+    for (const how of ['mode=raw', 'mode=thinned', 'interval=5s&fill=none', 'interval=5s']) {
+      await open(page, `sources/explore?source=${source}&from=${from}&to=${to}&${how}`, plant.workspace)
+      await expect(page.getByText('2 lines')).toBeVisible()
+      await checked(page.locator('figure.chart').first(), () => 0.5)
+    }
+    const live = await createSourceWithGap(plant, 'torn live')
+    await open(page, `sources/${live.source}`, plant.workspace)
+    await expect(page.getByRole('heading', { level: 1, name: 'torn live' })).toBeVisible()
+    await checked(page.locator('figure.chart').first(), () => 1 - (Date.now() - live.to + 150_000) / 300_000)
+  },
+)
 
-test('keeps the previous chart while a new query is running', async ({ page }) => {
+test('keeps the previous chart while a new query is running', { tag: '@full' }, async ({ page }) => {
   const { plant } = seed()
   const { source } = await createSourceWithGap(plant, 'steady view')
   await open(page, `sources/explore?source=${source}&last=15m`, plant.workspace)

@@ -6,7 +6,11 @@ test('uses a session cookie with the __Host- prefix over TLS', async ({ browser 
   const { url } = await control<{ url: string }>('start-tls')
   expect(url).toMatch(/^https:/)
   // The browser does not trust the certificate authority of the tests.
-  const context = await browser.newContext({ ignoreHTTPSErrors: true, baseURL: url, storageState: { cookies: [], origins: [] } })
+  const context = await browser.newContext({
+    ignoreHTTPSErrors: true,
+    baseURL: url,
+    storageState: { cookies: [], origins: [] },
+  })
   const page = await context.newPage()
   await page.goto('/admin/keys')
   await logIn(page, FIRST.AdminUser, FIRST.AdminPassword)
@@ -46,5 +50,11 @@ test('restricts the session cookie to the admin UI without TLS', async ({ page }
   await open(page, '')
   await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
   const [cookie] = await page.context().cookies()
-  expect(cookie).toMatchObject({ name: 'livegraph_session', path: '/admin', secure: false, httpOnly: true, sameSite: 'Strict' })
+  expect(cookie).toMatchObject({
+    name: 'livegraph_session',
+    path: '/admin',
+    secure: false,
+    httpOnly: true,
+    sameSite: 'Strict',
+  })
 })

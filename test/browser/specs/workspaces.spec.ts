@@ -36,7 +36,7 @@ test('creates, updates and deletes a workspace with its data', async ({ page }) 
   await expect(row(page, 'Hall 4')).toHaveCount(0)
 })
 
-test('shows an error when the workspace is unknown', async ({ page, watch }) => {
+test('shows an error when the workspace is unknown', { tag: '@full' }, async ({ page, watch }) => {
   watch.allow(/status of 4\d\d .*\/admin\/api\/workspaces\//)
   for (const id of [crypto.randomUUID(), 'no-id-at-all']) {
     for (const path of ['sources', 'sources/explore', 'graph', 'search']) {
