@@ -246,13 +246,18 @@ $(TOOLS)/air: internal/tools/dev/go.mod internal/tools/dev/go.sum
 	@cd internal/tools/dev && go build -o $(TOOLS)/ github.com/air-verse/air
 
 # These linters need the SSA form of all packages, which takes a third of the time of all linters. make test leaves
-# them to make lint and make test-all.
+# them, and the rules of eslint, which need the types of the page, to make lint and make test-all.
 SLOW_LINTERS := bodyclose,fatcontext,gosec,noctx,rowserrcheck,sqlclosecheck,unparam,wastedassign
-lint-quick: LINT_FLAGS := --disable=$(SLOW_LINTERS)
 
 .PHONY: lint lint-quick
-lint-quick: lint
-lint: $(TOOLS)/golangci-lint $(BIN)/.page-linted $(LINT_PYTHON) ## golangci-lint, with the import rules of the design; the page's sources; Python
+lint-quick: $(PAGE_DEPS)
+	@cd web && npm run lint:quick --silent
+	@$(MAKE) -s lint-files LINT_FLAGS=--disable=$(SLOW_LINTERS)
+
+lint: $(BIN)/.page-linted lint-files ## golangci-lint, with the import rules of the design; the page's sources; Python
+
+.PHONY: lint-files
+lint-files: $(TOOLS)/golangci-lint $(LINT_PYTHON)
 	@$(BIN)/lint-python/bin/ruff check --no-cache --quiet .
 	@$(BIN)/lint-python/bin/ruff format --no-cache --quiet --check . || { echo "make python-format formats them" >&2; exit 1; }
 	@$(TOOLS)/golangci-lint run $(LINT_FLAGS) ./...
