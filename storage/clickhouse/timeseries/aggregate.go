@@ -116,7 +116,7 @@ type AggregateQuery struct {
 	// PointsOnly disables rollups: the query reads only points.
 	PointsOnly bool
 	// FineFrom is the number of buckets from which on points are grouped in this process if rollups
-	// do not apply; 0: 50,000.
+	// do not apply; 0: 50,000, and for ranges of few points any number.
 	FineFrom int
 
 	multiSeries bool // a group has more than one series
@@ -165,8 +165,8 @@ func (r *Reader) aggregatePlain(
 	if err != nil {
 		return nil, false, err
 	}
-	if plan == nil && q.hasFineBuckets(requested) {
-		rows, err := r.aggregateFine(ctx, q, requested)
+	if plan == nil {
+		rows, err := r.aggregateHere(ctx, q, requested)
 		if err != nil {
 			return nil, false, err
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 
@@ -12,8 +13,8 @@ import (
 )
 
 // A query with many buckets of few points, such as hours of a hundred series by ten seconds, takes
-// ClickHouse longer to group than to read. It is grouped in this process, see
-// docs/adr/0074-fine-buckets.md.
+// ClickHouse longer to group than to read. A query of few points, such as minutes of ten series, takes it longer to
+// plan the groups than to read. Both are grouped in this process, see docs/adr/0074-fine-buckets.md.
 
 const (
 	// minFineBuckets is the number of buckets of a result from which on points are grouped in this
@@ -25,6 +26,10 @@ const (
 	// which groups as fast as it sends if buckets have many points.
 	coarseRows      = 1 << 20
 	maxPointsPerRun = 64
+	// fewPoints is the number of points up to which a query reads few points, if its series have one a second.
+	fewPoints = 36_000
+	// maxFewRows is the maximum number of rows of such a query. With more it is left to ClickHouse.
+	maxFewRows = 100_000
 )
 
 // bucketRuns aggregates points. A run is consecutive rows of one series and bucket in the order of
@@ -36,6 +41,7 @@ type bucketRuns struct {
 	rowOrder
 	grid *Grid
 
+	limit       int64 // maximum number of rows; 0: none
 	rows        int64 // that were read
 	to          []int64
 	count, sum  []float64
@@ -47,8 +53,8 @@ var pointColumns = []ch.ColumnNameAndType{
 	{Name: "series", Type: "UInt64"}, {Name: "us", Type: "Int64"}, {Name: "value", Type: "Float64"},
 }
 
-// hasFineBuckets reports whether a query without rollups may be grouped in this process.
-func (q *AggregateQuery) hasFineBuckets(requested []Function) bool {
+// canGroup reports whether the points of a query can be grouped in this process.
+func (q *AggregateQuery) canGroup(requested []Function) bool {
 	if q.IsString || q.PointsOnly || q.multiSeries || q.Grid == nil {
 		return false
 	}
@@ -57,18 +63,38 @@ func (q *AggregateQuery) hasFineBuckets(requested []Function) bool {
 			return false
 		}
 	}
+	return true
+}
+
+// hasFineBuckets reports whether a query has many buckets, of probably few points.
+func (q *AggregateQuery) hasFineBuckets() bool {
 	rows := q.maxRows()
 	return rows >= cmp.Or(q.FineFrom, minFineBuckets) && rows <= maxBucketRuns
 }
 
-// aggregateFine returns the functions of a query with fine buckets. It returns nil if ClickHouse must
-// group the points.
-func (r *Reader) aggregateFine(
+// hasFewPoints reports whether a query probably reads few points.
+func (q *AggregateQuery) hasFewPoints() bool {
+	seconds := float64(q.Range.ToUS-q.Range.FromUS) / 1e6
+	return q.FineFrom == 0 && seconds*float64(len(q.Series)) <= fewPoints
+}
+
+// aggregateHere returns the functions of a query whose points are grouped in this process. It returns nil if
+// ClickHouse must group them.
+func (r *Reader) aggregateHere(
 	ctx context.Context, q *AggregateQuery, requested []Function,
 ) (rows *aggregateRows, err error) {
+	limit := int64(0)
+	switch {
+	case !q.canGroup(requested):
+		return nil, nil
+	case q.hasFewPoints():
+		limit = maxFewRows
+	case !q.hasFineBuckets():
+		return nil, nil
+	}
 	err = r.untilCertain(func(how reading) (repeated bool, err error) {
 		if how == byPart {
-			rows, err = r.groupPoints(ctx, q, requested)
+			rows, err = r.groupPoints(ctx, q, requested, limit)
 		} else {
 			rows, err = r.aggregateAs(ctx, q, requested, q.statementFor(requested, nil, how), q.Range.parameters())
 		}
@@ -77,13 +103,20 @@ func (r *Reader) aggregateFine(
 	return rows, err
 }
 
-// groupPoints reads the rows of the points and groups them. It returns nil if they are too many.
-func (r *Reader) groupPoints(ctx context.Context, q *AggregateQuery, requested []Function) (*aggregateRows, error) {
-	b := newBucketRuns(q.Grid, q.maxRows())
-	err := r.db.QueryBlocks(
-		ctx, clickhouse.OpAggregate, "SELECT series, toUnixTimestamp64Micro(ts) AS us, value FROM ("+
-			selectPoints(clickhouse.TablePoints, q.Series, &q.Range)+")", q.Range.parameters(), pointColumns, b.add,
-	)
+// groupPoints reads the rows of the points and groups them. It returns nil if they are more than the limit, unless
+// that is 0, or too many for their buckets.
+func (r *Reader) groupPoints(
+	ctx context.Context, q *AggregateQuery, requested []Function, limit int64,
+) (*aggregateRows, error) {
+	statement := selectPoints(microsecondColumns, clickhouse.TablePoints, q.Series, &q.Range)
+	buckets := q.maxRows()
+	if limit > 0 {
+		statement = fmt.Sprintf("%s LIMIT %d", statement, limit+1)
+		buckets = min(buckets, fewPoints)
+	}
+	b := newBucketRuns(q.Grid, buckets)
+	b.limit = limit
+	err := r.db.QueryBlocks(ctx, clickhouse.OpAggregate, statement, q.Range.parameters(), pointColumns, b.add)
 	if errors.Is(err, errTooManyRows) {
 		return nil, nil
 	}
@@ -116,7 +149,9 @@ func (b *bucketRuns) add(block *native.Block) error {
 	}
 	b.findRuns(before)
 	b.rows += int64(len(series))
-	if runs := int64(len(b.series)); runs > maxBucketRuns || b.rows > coarseRows && b.rows > runs*maxPointsPerRun {
+	runs := int64(len(b.series))
+	if runs > maxBucketRuns || b.limit > 0 && b.rows > b.limit ||
+		b.rows > coarseRows && b.rows > runs*maxPointsPerRun {
 		return errTooManyRows
 	}
 	return nil

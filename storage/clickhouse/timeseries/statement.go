@@ -121,22 +121,19 @@ func (p *rollupPlan) statement(q *AggregateQuery, requested []Function, how read
 	subqueries := p.subqueries(q, columns, func(series []uint64, where string) string {
 		return q.pointsStatement(columns, series, where, how)
 	})
-	from := "(" + q.groupedStatement(subqueries, multiRow.String()) + ")"
+	rows := q.groupedStatement(subqueries, multiRow.String())
 	if how == byPart && len(subqueries) == 1 && !q.multiSeries && len(p.rollupSeries) == 0 { // its rows are buckets
 		with, bucket := q.bucketSQL("us")
-		from = fmt.Sprintf(
-			"(SELECT series AS grp, bucket%s, uncertain AS repeated FROM (SELECT *, %s%s AS bucket FROM (%s)))",
-			singleRow.String(), with, bucket, subqueries[0],
-		)
+		rows = fmt.Sprintf("WITH %s%s AS bucket SELECT series AS grp, bucket%s, uncertain AS repeated FROM (%s)",
+			with, bucket, singleRow.String(), subqueries[0])
 	} else if p.rowsAreBuckets(q) {
-		from = fmt.Sprintf("(SELECT %s AS grp, us AS bucket%s, uncertain AS repeated FROM (%s)",
+		rows = fmt.Sprintf("SELECT %s AS grp, us AS bucket%s, uncertain AS repeated FROM (%s)",
 			q.groupSQL(), singleRow.String(), subqueries[0])
 		if len(subqueries) > 1 {
-			from += " UNION ALL " + q.groupedStatement(subqueries[1:], multiRow.String())
+			rows = "SELECT * FROM (" + rows + " UNION ALL " + q.groupedStatement(subqueries[1:], multiRow.String()) + ")"
 		}
-		from += ")"
 	}
-	return fmt.Sprintf("SELECT * FROM %s ORDER BY grp, bucket LIMIT %d%s", from, q.Limit+1, q.settings(how))
+	return fmt.Sprintf("%s ORDER BY grp, bucket LIMIT %d%s", rows, q.Limit+1, q.settings(how))
 }
 
 // bucketSQL returns the expression for the start of the bucket of a column with times, and the
@@ -152,9 +149,8 @@ func (q *AggregateQuery) bucketSQL(column string) (with, bucket string) {
 // result.
 func (q *AggregateQuery) groupedStatement(subqueries []string, expressions string) string {
 	with, bucket := q.bucketSQL("us")
-	return fmt.Sprintf("SELECT grp, bucket%s, max(uncertain) AS repeated FROM"+
-		" (SELECT *, %s AS grp, %s%s AS bucket FROM (%s)) GROUP BY grp, bucket",
-		expressions, q.groupSQL(), with, bucket, strings.Join(subqueries, " UNION ALL "))
+	return fmt.Sprintf("WITH %s AS grp, %s%s AS bucket SELECT grp, bucket%s, max(uncertain) AS repeated FROM (%s)"+
+		" GROUP BY grp, bucket", q.groupSQL(), with, bucket, expressions, strings.Join(subqueries, " UNION ALL "))
 }
 
 // rowsAreBuckets reports whether each row of the rollup is a bucket of the result. Its rows

@@ -56,10 +56,14 @@ func (r Range) parameters() ch.Parameters {
 // of a point fulfil or none does: those of a range depend on series and ts alone. The
 // condition on hidden rows comes after FINAL, in WHERE.
 func currentPoints(table string, series []uint64, r *Range) string {
-	return selectPoints(table+" FINAL", series, r)
+	return selectPoints("series, ts, value", table+" FINAL", series, r)
 }
 
-func selectPoints(from string, series []uint64, r *Range) string {
-	return fmt.Sprintf(`SELECT series, ts, value FROM %s PREWHERE series IN (%s) AND %s%s`,
-		from, clickhouse.IDArray(series), r.where(series), r.hiddenCondition("WHERE"))
+// microsecondColumns are the columns of pointColumns.
+const microsecondColumns = "series, toUnixTimestamp64Micro(ts) AS us, value"
+
+// selectPoints returns a statement that reads columns of the points of series in a range.
+func selectPoints(columns, from string, series []uint64, r *Range) string {
+	return fmt.Sprintf(`SELECT %s FROM %s PREWHERE series IN (%s) AND %s%s`,
+		columns, from, clickhouse.IDArray(series), r.where(series), r.hiddenCondition("WHERE"))
 }

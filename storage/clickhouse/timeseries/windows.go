@@ -142,8 +142,8 @@ func (r *Reader) Windows(ctx context.Context, q WindowQuery) (found map[uint64][
 		}
 		runs := &windowRuns{query: &q}
 		err = r.db.QueryBlocks(
-			ctx, clickhouse.OpAggregate, "SELECT series, toUnixTimestamp64Micro(ts) AS us, value FROM ("+
-				selectPoints(from, q.Series, &q.Range)+")"+order, q.Range.parameters(), pointColumns, runs.add,
+			ctx, clickhouse.OpAggregate, selectPoints(microsecondColumns, from, q.Series, &q.Range)+order,
+			q.Range.parameters(), pointColumns, runs.add,
 		)
 		if err != nil {
 			return false, err
