@@ -307,3 +307,28 @@ func TestAnOldZoneIsReadFromPoints(t *testing.T) {
 		Grid: timeseries.NewGrid(time.Hour, amsterdam, all.FromUS, all.ToUS)}, "an odd offset")
 	require.Zero(t, r.reads("rollup_1m")+r.reads("rollup_1h"))
 }
+
+// TestQueriesOfMorePointsThanExpectedAreGroupedByClickHouse stores 150,000 points of a series in 50 minutes: queries of
+// them expect one a second.
+func TestQueriesOfMorePointsThanExpectedAreGroupedByClickHouse(t *testing.T) {
+	r := newRollupFixture(t, 1)
+	old := r.columns(r.nextVersion(), every(second, t0, t0+2*hour, id(0))...)
+	require.NoError(t, r.InsertPoints(t.Context(), old))
+	r.rollUpFully(t0 + 3*hour)
+	dense := r.columns(r.nextVersion(), every(20_000, t0+2*hour, t0+2*hour+50*minute, id(0))...)
+	require.NoError(t, r.InsertPoints(t.Context(), dense))
+	to := int64(t0 + 2*hour + 55*minute)
+	for _, c := range []struct {
+		from    int64
+		buckets int
+		rollups float64 // queries that read them
+	}{{t0 + 30*second, 170, 1}, {t0 + 2*hour, 50, 0}} {
+		q := timeseries.AggregateQuery{
+			Series: ids(1), Groups: []int{0}, Range: timeseries.Range{FromUS: c.from, ToUS: to},
+			Grid: timeseries.NewGrid(time.Minute, time.UTC, c.from, to), Functions: []timeseries.Function{timeseries.Sum},
+		}
+		before := r.reads("rollup_1m")
+		require.Len(t, r.requireSame(q, "many points")[0].TS, c.buckets)
+		require.Equal(t, before+c.rollups, r.reads("rollup_1m"))
+	}
+}

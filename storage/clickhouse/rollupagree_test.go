@@ -111,6 +111,7 @@ func requireAgreement(r *rollupFixture, series, steps int) {
 			q, why := r.randomQuery(random, series, span), fmt.Sprintf("step %d of seed %d", step, seed)
 			r.requireSame(q, why)
 			r.requireSame(fine(q), "fine buckets: "+why)
+			r.requireSame(ofSingleSeries(q), "in this process: "+why)
 			r.requireSameWindows(random, q, "windows: "+why)
 		}
 	}
@@ -119,6 +120,7 @@ func requireAgreement(r *rollupFixture, series, steps int) {
 		q, why := r.randomQuery(random, series, span), fmt.Sprintf("at the end of seed %d", seed)
 		r.requireSame(q, why)
 		r.requireSame(fine(q), "fine buckets: "+why)
+		r.requireSame(ofSingleSeries(q), "in this process: "+why)
 		r.requireSameWindows(random, q, "windows: "+why)
 	}
 	require.Positive(t, r.reads("rollup_1m")+r.reads("rollup_1h"))
@@ -139,10 +141,17 @@ func requireAgreement(r *rollupFixture, series, steps int) {
 // rollups.
 func fine(q timeseries.AggregateQuery) timeseries.AggregateQuery {
 	q.Grid = timeseries.NewGrid(40*time.Second, time.UTC, q.Range.FromUS, q.Range.ToUS)
+	q = ofSingleSeries(q)
+	q.FineFrom = 1
+	return q
+}
+
+// ofSingleSeries returns the query with a group for each series, and with functions that this process can compute from
+// rollups and points.
+func ofSingleSeries(q timeseries.AggregateQuery) timeseries.AggregateQuery {
 	q.Functions = []timeseries.Function{
 		timeseries.Avg, timeseries.Min, timeseries.Max, timeseries.Sum, timeseries.Count, timeseries.First, timeseries.Last,
 	}
-	q.FineFrom = 1
 	q.Groups = nil
 	for i := range q.Series {
 		q.Groups = append(q.Groups, i)

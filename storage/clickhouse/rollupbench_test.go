@@ -216,3 +216,52 @@ func BenchmarkDashboardsOfPoints(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkQueriesOfFewRows queries minutes and hours of few of 1,000 series at 1 Hz, whose rollups end twenty minutes
+// before the newest points: grouped by ClickHouse, and in this process.
+func BenchmarkQueriesOfFewRows(b *testing.B) {
+	if b.N > 1 {
+		b.Skip("one iteration is enough: -benchtime 1x")
+	}
+	const series, inserts, rounds = 1000, 32, 40
+	db, address := open(b)
+	fillTenMinutes(b, address, series, inserts)
+	end := int64(t0) + inserts*600*second
+	rollUpAll(b, db, int64(t0)+5*3600*second)
+	awaitMerges(b, address)
+	for _, q := range []struct {
+		name   string
+		series int
+		from   int64
+		to     int64
+		step   time.Duration
+	}{
+		{"5m-by-10s-of-10", 10, end - 300*second, end, 10 * time.Second},
+		{"30m-by-1m-of-20", 20, end - 1800*second, end, time.Minute},
+		{"4h-by-1m-of-10", 10, end - 4*3600*second + second, end, time.Minute},
+		{"4h-by-10m-of-20", 20, end - 4*3600*second + second, end, 10 * time.Minute},
+	} {
+		ask := timeseries.AggregateQuery{
+			Range: timeseries.Range{FromUS: q.from, ToUS: q.to}, Limit: 1_000_000, Series: benchIDs(q.series),
+			Grid: timeseries.NewGrid(q.step, time.UTC, q.from, q.to), Functions: []timeseries.Function{timeseries.Avg},
+		}
+		for s := range q.series {
+			ask.Groups = append(ask.Groups, s)
+		}
+		var times [2][]time.Duration
+		for range rounds {
+			for how, fineFrom := range [2]int{math.MaxInt, 0} {
+				ask.FineFrom = fineFrom
+				began := time.Now()
+				found, _, err := timeseries.New(db).Aggregate(b.Context(), ask)
+				require.NoError(b, err)
+				require.Len(b, found, q.series)
+				times[how] = append(times[how], time.Since(began))
+			}
+		}
+		for how, name := range [2]string{"by-clickhouse", "in-process"} {
+			slices.Sort(times[how])
+			b.ReportMetric(float64(times[how][rounds/2].Microseconds())/1000, q.name+"-"+name+"-p50-ms")
+		}
+	}
+}

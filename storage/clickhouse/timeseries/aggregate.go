@@ -165,15 +165,12 @@ func (r *Reader) aggregatePlain(
 	if err != nil {
 		return nil, false, err
 	}
-	if plan == nil {
-		rows, err := r.aggregateHere(ctx, q, requested)
-		if err != nil {
-			return nil, false, err
-		}
-		if rows != nil {
-			r.db.CountAggregate(clickhouse.SourcePoints)
-			return rows.found, rows.remaining < 0, nil
-		}
+	rows, err := r.aggregateHere(ctx, q, requested, plan)
+	if err != nil {
+		return nil, false, err
+	}
+	if rows != nil {
+		return rows.found, rows.remaining < 0, nil
 	}
 	return r.aggregateBy(ctx, q, requested, plan, q.statementFor, q.Range.parameters())
 }

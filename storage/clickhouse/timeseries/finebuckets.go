@@ -78,28 +78,40 @@ func (q *AggregateQuery) hasFewPoints() bool {
 	return q.FineFrom == 0 && seconds*float64(len(q.Series)) <= fewPoints
 }
 
-// aggregateHere returns the functions of a query whose points are grouped in this process. It returns nil if
-// ClickHouse must group them.
+// aggregateHere returns the functions of a query whose rows are grouped in this process. The plan is nil if the
+// query reads only points. It returns nil if ClickHouse must group the rows.
 func (r *Reader) aggregateHere(
-	ctx context.Context, q *AggregateQuery, requested []Function,
+	ctx context.Context, q *AggregateQuery, requested []Function, plan *rollupPlan,
 ) (rows *aggregateRows, err error) {
-	limit := int64(0)
+	if !q.canGroup(requested) {
+		return nil, nil
+	}
+	source := clickhouse.SourcePoints
+	var group func() (*aggregateRows, error)
 	switch {
-	case !q.canGroup(requested):
+	case plan != nil && plan.hasFewRows(q):
+		source = plan.table
+		group = func() (*aggregateRows, error) { return r.groupMixed(ctx, q, requested, plan) }
+	case plan != nil:
 		return nil, nil
 	case q.hasFewPoints():
-		limit = maxFewRows
-	case !q.hasFineBuckets():
+		group = func() (*aggregateRows, error) { return r.groupPoints(ctx, q, requested, maxFewRows) }
+	case q.hasFineBuckets():
+		group = func() (*aggregateRows, error) { return r.groupPoints(ctx, q, requested, 0) }
+	default:
 		return nil, nil
 	}
 	err = r.untilCertain(func(how reading) (repeated bool, err error) {
 		if how == byPart {
-			rows, err = r.groupPoints(ctx, q, requested, limit)
+			rows, err = group()
 		} else {
-			rows, err = r.aggregateAs(ctx, q, requested, q.statementFor(requested, nil, how), q.Range.parameters())
+			rows, err = r.aggregateAs(ctx, q, requested, q.statementFor(requested, plan, how), q.Range.parameters())
 		}
 		return rows != nil && rows.repeated, err
 	})
+	if rows != nil && err == nil {
+		r.db.CountAggregate(source)
+	}
 	return rows, err
 }
 
