@@ -1,6 +1,7 @@
 package timeseries_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -56,14 +57,18 @@ func TestPointsWithSeveralRowsCountOnce(t *testing.T) {
 				Grid:      timeseries.NewGrid(time.Minute, time.UTC, t0, t0+120*second),
 				Functions: []timeseries.Function{timeseries.Sum, timeseries.Count},
 			}
-			found, _, err := timeseries.New(db).Aggregate(t.Context(), q)
-			require.NoError(t, err)
-			require.Equal(t, c.sums, found[0].Columns[0].Numbers)
-			require.Equal(t, c.repeated, repeatedQueries(t, registry) > 0)
+			for _, fineFrom := range []int{0, math.MaxInt} { // grouped in this process, and by ClickHouse
+				before := repeatedQueries(t, registry)
+				q.FineFrom = fineFrom
+				found, _, err := timeseries.New(db).Aggregate(t.Context(), q)
+				require.NoError(t, err)
+				require.Equal(t, c.sums, found[0].Columns[0].Numbers)
+				require.Equal(t, c.repeated, repeatedQueries(t, registry) > before)
+			}
 
 			q.Functions = []timeseries.Function{timeseries.Delta}
 			before := repeatedQueries(t, registry)
-			found, _, err = timeseries.New(db).Aggregate(t.Context(), q)
+			found, _, err := timeseries.New(db).Aggregate(t.Context(), q)
 			require.NoError(t, err)
 			require.Equal(t, c.deltas[1:], found[0].Columns[0].Numbers[1:])
 			require.Equal(t, c.repeated, repeatedQueries(t, registry) > before)

@@ -23,7 +23,10 @@ const (
 )
 
 // store is a chtest.Store with helpers of these tests.
-type store struct{ *chtest.Store }
+type store struct {
+	*chtest.Store
+	t *testing.T
+}
 
 type point = chtest.Point
 
@@ -36,7 +39,46 @@ func TestMain(m *testing.M) {
 
 func newStore(t *testing.T) *store {
 	t.Helper()
-	return &store{chtest.New(t)}
+	return &store{chtest.New(t), t}
+}
+
+// Aggregate runs a query twice, so that rows are grouped in this process, if it can, and by ClickHouse. Both results
+// must be equal except for rounding.
+func (s *store) Aggregate(
+	ctx context.Context, q timeseries.AggregateQuery,
+) (found map[int]*timeseries.Points, more bool, err error) {
+	s.t.Helper()
+	found, more, err = s.Store.Aggregate(ctx, q)
+	if err != nil || q.FineFrom != 0 {
+		return found, more, err
+	}
+	q.FineFrom = math.MaxInt
+	other, otherMore, err := s.Store.Aggregate(ctx, q)
+	require.NoError(s.t, err)
+	require.Equal(s.t, otherMore, more)
+	if !more {
+		require.Len(s.t, found, len(other))
+		for group, p := range other {
+			require.Equal(s.t, textOf(p), textOf(found[group]))
+		}
+	}
+	return found, more, nil
+}
+
+// textOf returns the points as text, with nine digits of each number.
+func textOf(p *timeseries.Points) string {
+	text := fmt.Sprint(p.TS)
+	for _, c := range p.Columns {
+		text += fmt.Sprintf(" %.9g", c.Numbers)
+		for _, s := range c.Strings {
+			if s == nil {
+				text += " nil"
+				continue
+			}
+			text += fmt.Sprintf(" %q", *s)
+		}
+	}
+	return text
 }
 
 func TestRawPointsHaveTheNewestVersionInOrder(t *testing.T) {
