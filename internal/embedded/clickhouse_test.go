@@ -352,6 +352,44 @@ func TestClickHouseTakesNoInsertFromATruncatedBody(t *testing.T) {
 	require.Zero(t, n)
 }
 
+// Data of a few rows are streamed to the engine, and others are read from a file. Of neither a row is stored if they
+// are invalid, and the answer has ClickHouse's code.
+func TestClickHouseStoresNothingOfInvalidNativeData(t *testing.T) {
+	address := testenv.ClickHouse(t)
+	conn := open(t, address)
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	database := strings.TrimPrefix(u.Path, "/")
+	u.Path = "/"
+	exec := func(statement, body string) (int, string) {
+		u.RawQuery = url.Values{"database": {database}, "query": {statement}}.Encode()
+		return post(t, u, body)
+	}
+	for _, rows := range []int{100, 500_000} {
+		table := fmt.Sprintf("native_%d", rows)
+		require.NoError(t, conn.Exec(t.Context(), "CREATE TABLE "+table+" (a UInt64) ENGINE = MergeTree ORDER BY a"))
+		_, data := exec(fmt.Sprintf("SELECT number AS a FROM numbers(%d) FORMAT Native", rows), "")
+		insert := "INSERT INTO " + table + " (a) FORMAT Native"
+		for name, invalid := range map[string]struct{ statement, body, code string }{
+			"cut":              {insert, data[:len(data)-3], "Code: 33."},
+			"a tail":           {insert, data + "\xff", "Code: "},
+			"an unknown table": {"INSERT INTO nowhere (a) FORMAT Native", data, "Code: 60."},
+			"another column":   {"INSERT INTO " + table + " (b) FORMAT Native", data, "Code: 16."},
+		} {
+			status, answer := exec(invalid.statement, invalid.body)
+			require.Equal(t, http.StatusInternalServerError, status, name)
+			require.Contains(t, answer, invalid.code, name)
+		}
+		for round := range uint64(2) {
+			var n uint64
+			require.NoError(t, conn.QueryRow(t.Context(), "SELECT count() FROM "+table).Scan(&n))
+			require.Equal(t, round*uint64(rows), n)
+			status, answer := exec(insert, data)
+			require.Equal(t, http.StatusOK, status, answer)
+		}
+	}
+}
+
 func post(t testing.TB, u *url.URL, body string) (int, string) {
 	t.Helper()
 	resp, err := http.Post(u.String(), "text/plain", strings.NewReader(body))
@@ -363,7 +401,7 @@ func post(t testing.TB, u *url.URL, body string) (int, string) {
 }
 
 func BenchmarkClickHouseInsert(b *testing.B) {
-	for _, rows := range []int{100_000, 1_000_000, 3_000_000} {
+	for _, rows := range []int{10, 1000, 100_000, 1_000_000, 3_000_000} {
 		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
 			conn := open(b, testenv.ClickHouse(b))
 			require.NoError(b, conn.Exec(b.Context(), pointsTable))
