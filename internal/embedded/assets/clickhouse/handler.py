@@ -17,7 +17,6 @@ from writes import ROOM, free
 
 MAX_STATEMENT = 16 << 20  # bytes of SQL
 TRANSFER_TIMEOUT = 120.0  # seconds that a body or an answer may stand still
-STREAMED_INSERT = 1 << 20  # bytes; larger data in Native are read from their file
 
 HELLO = "SELECT displayName(), version(), revision(), timezone()"
 
@@ -197,10 +196,10 @@ class Handler(BaseHTTPRequestHandler):
             head = statement[: data_format.start()]
             settings, params = split(args)
             with engine.turn("insert"), engine.connection(args.get("database", ""), settings) as conn:
-                if data_format[1] == "Native" and (engine.shards or params or spool.size > STREAMED_INSERT):
+                if data_format[1] == "Native":
                     result = self.insert_file(conn, head, f"file({quoted(spool.path)}, 'Native')", args, params)
                 else:
-                    result = self.insert_stream(conn, head, data_format[1], spool)
+                    result = self.insert_text(conn, head, data_format[1], spool)
             read = True
             self.server.writes.confirm(seldom=True)
             summary = json.dumps(
@@ -218,9 +217,8 @@ class Handler(BaseHTTPRequestHandler):
         result = shards.insert_file(conn, head, source, args.get("database", ""), params) if shards else None
         return conn.query(f"{head} SELECT * FROM {source}", "Native", params=params) if result is None else result
 
-    def insert_stream(self, conn, head, data_format, spool):
-        """Formats that need the table's structure to be read, and small data, for which the engine plans
-        INSERT SELECT longer than it writes."""
+    def insert_text(self, conn, head, data_format, spool):
+        """Formats that need the table's structure to be read."""
         stream = conn.send_insert(head, data_format)
         at = 0
         while piece := os.pread(spool.fd, 1 << 20, at):
