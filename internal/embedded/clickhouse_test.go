@@ -322,6 +322,15 @@ func TestClickHouseSpeaksTextFormatsWithCurl(t *testing.T) {
 	exec("INSERT INTO t FORMAT CSV\n5,\"semi;colon\"\n", "")
 	exec("INSERT INTO t VALUES (6, 'a;b');", "")
 	require.Equal(t, "1\tx;y\n2\tz\n3\td\n4\te\n5\tsemi;colon\n6\ta;b\n", exec("SELECT * FROM t ORDER BY a", ""))
+	exec("columns\t7\n", `INSERT INTO t (b, a) FORMAT TSV`)
+	require.Equal(t, "columns\n", exec("SELECT b FROM t WHERE a = 7", ""))
+	exec("ALTER TABLE t DELETE WHERE a = 7 SETTINGS mutations_sync = 1", "")
+	exec("ALTER TABLE t ADD CONSTRAINT allowed CHECK a < 10", "")
+	refused := *u
+	refused.RawQuery += "&query=" + url.QueryEscape("INSERT INTO t FORMAT TSV")
+	status, body := post(t, &refused, "8\tx\n11\ty\n")
+	require.Equal(t, http.StatusInternalServerError, status)
+	require.Contains(t, body, "Code: 469.")
 	require.Equal(t, "\"a\"\n6\n", exec("SELECT max(a) AS a FROM t FORMAT CSVWithNames", ""))
 	require.Contains(t, exec("SELECT number FROM numbers(200000) FORMAT JSONCompact", ""), `"rows": 200000`)
 	start := time.Now()
@@ -353,7 +362,7 @@ func TestClickHouseTakesNoInsertFromATruncatedBody(t *testing.T) {
 }
 
 // Of invalid data no row is stored, and the answer has ClickHouse's code. chdb's streaming insert does not report rows
-// that violate a constraint, so data in Native are not streamed.
+// that violate a constraint, so data are not streamed.
 func TestClickHouseStoresNothingOfInvalidNativeData(t *testing.T) {
 	address := testenv.ClickHouse(t)
 	conn := open(t, address)

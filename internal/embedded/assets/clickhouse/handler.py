@@ -4,7 +4,6 @@ import base64
 import contextlib
 import hmac
 import json
-import os
 import re
 import secrets
 import urllib.parse
@@ -196,10 +195,8 @@ class Handler(BaseHTTPRequestHandler):
             head = statement[: data_format.start()]
             settings, params = split(args)
             with engine.turn("insert"), engine.connection(args.get("database", ""), settings) as conn:
-                if data_format[1] == "Native":
-                    result = self.insert_file(conn, head, f"file({quoted(spool.path)}, 'Native')", args, params)
-                else:
-                    result = self.insert_text(conn, head, data_format[1], spool)
+                source = f"file({quoted(spool.path)}, {quoted(data_format[1])})"
+                result = self.insert_file(conn, head, source, args, params)
             read = True
             self.server.writes.confirm(seldom=True)
             summary = json.dumps(
@@ -216,15 +213,6 @@ class Handler(BaseHTTPRequestHandler):
         shards = self.server.engine.shards
         result = shards.insert_file(conn, head, source, args.get("database", ""), params) if shards else None
         return conn.query(f"{head} SELECT * FROM {source}", "Native", params=params) if result is None else result
-
-    def insert_text(self, conn, head, data_format, spool):
-        """Formats that need the table's structure to be read."""
-        stream = conn.send_insert(head, data_format)
-        at = 0
-        while piece := os.pread(spool.fd, 1 << 20, at):
-            conn.insert_append(stream, piece)
-            at += len(piece)
-        return conn.insert_done(stream)
 
     def run(self, statement, args):
         engine = self.server.engine
