@@ -250,9 +250,9 @@ $(TOOLS)/air: internal/tools/dev/go.mod internal/tools/dev/go.sum
 SLOW_LINTERS := bodyclose,fatcontext,gosec,noctx,rowserrcheck,sqlclosecheck,unparam,wastedassign
 
 .PHONY: lint lint-quick
-lint-quick: $(PAGE_DEPS)
+lint-quick: LINT_FLAGS := --disable=$(SLOW_LINTERS)
+lint-quick: lint-files $(PAGE_DEPS)
 	@cd web && npm run lint:quick --silent
-	@$(MAKE) -s lint-files LINT_FLAGS=--disable=$(SLOW_LINTERS)
 
 lint: $(BIN)/.page-linted lint-files ## golangci-lint, with the import rules of the design; the page's sources; Python
 

@@ -74,9 +74,9 @@ var counterColumns = []rollupColumn{firstColumn, firstAtColumn, lastColumn, last
 
 // counterRows returns a statement for these rows.
 func (q *AggregateQuery) counterRows(p *rollupPlan, how reading) string {
-	table := "points"
+	table := clickhouse.TablePoints
 	if how == onlyCurrent || q.PointsOnly {
-		table = "points FINAL"
+		table += " FINAL"
 	}
 	read := *q
 	read.Range = q.counterRange()
@@ -84,8 +84,7 @@ func (q *AggregateQuery) counterRows(p *rollupPlan, how reading) string {
 		p = &rollupPlan{from: read.Range.FromUS, to: read.Range.ToUS, pointSeries: q.Series}
 	}
 	return strings.Join(p.subqueries(&read, counterColumns, func(series []uint64, where string) string {
-		return pointRows(counterColumns, table,
-			"series IN ("+clickhouse.IDArray(series)+") AND "+where+read.Range.hiddenCondition("WHERE"))
+		return read.pointRows(counterColumns, table, series, where)
 	}), " UNION ALL ")
 }
 

@@ -121,14 +121,20 @@ func (r *Reader) groupPoints(
 	ctx context.Context, q *AggregateQuery, requested []Function, limit int64,
 ) (*aggregateRows, error) {
 	statement := selectPoints(microsecondColumns, clickhouse.TablePoints, q.Series, &q.Range)
-	buckets := q.maxRows()
 	if limit > 0 {
 		statement = fmt.Sprintf("%s LIMIT %d", statement, limit+1)
-		buckets = min(buckets, fewPoints)
 	}
-	b := newBucketRuns(q.Grid, buckets)
-	b.limit = limit
-	err := r.db.QueryBlocks(ctx, clickhouse.OpAggregate, statement, q.Range.parameters(), pointColumns, b.add)
+	b := newBucketRuns(q, limit)
+	return r.groupRuns(ctx, q, requested, b, statement, pointColumns, b.add)
+}
+
+// groupRuns runs a statement whose blocks add adds to runs, and combines these. It returns nil if the rows are too
+// many.
+func (r *Reader) groupRuns(
+	ctx context.Context, q *AggregateQuery, requested []Function, b *bucketRuns, statement string,
+	columns []ch.ColumnNameAndType, add func(*native.Block) error,
+) (*aggregateRows, error) {
+	err := r.db.QueryBlocks(ctx, clickhouse.OpAggregate, statement, q.Range.parameters(), columns, add)
 	if errors.Is(err, errTooManyRows) {
 		return nil, nil
 	}
@@ -140,15 +146,19 @@ func (r *Reader) groupPoints(
 	return rows, nil
 }
 
-// newBucketRuns returns runs with the capacity for a number of buckets, and for the runs that blocks
-// and parts divide: to grow takes a quarter of the time.
-func newBucketRuns(grid *Grid, buckets int) *bucketRuns {
-	n := buckets + buckets/8
+// newBucketRuns returns runs with the capacity for the buckets of a query, and for the runs that blocks and parts
+// divide: to grow takes a quarter of the time. limit is the maximum number of rows, 0 for none.
+func newBucketRuns(q *AggregateQuery, limit int64) *bucketRuns {
+	n := q.maxRows()
+	if limit > 0 {
+		n = min(n, fewPoints)
+	}
+	n += n / 8
 	column := func() []float64 { return make([]float64, 0, n) }
 	return &bucketRuns{
 		rowOrder: rowOrder{series: make([]uint64, 0, n), times: make([]int64, 0, n), ranks: make([]uint64, 0, n)},
-		grid:     grid, to: make([]int64, 0, n), count: column(), sum: column(), low: column(), high: column(),
-		first: column(), last: column(),
+		grid:     q.Grid, limit: limit, to: make([]int64, 0, n), count: column(), sum: column(), low: column(),
+		high: column(), first: column(), last: column(),
 	}
 }
 
@@ -159,8 +169,14 @@ func (b *bucketRuns) add(block *native.Block) error {
 	for from := 0; from < len(series); {
 		from = b.addRun(series, times, values, from)
 	}
+	return b.endBlock(before, len(series))
+}
+
+// endBlock ends the runs of a block, which had some rows and begin at an index. It returns errTooManyRows if
+// ClickHouse must group the rows.
+func (b *bucketRuns) endBlock(before, rows int) error {
 	b.findRuns(before)
-	b.rows += int64(len(series))
+	b.rows += int64(rows)
 	runs := int64(len(b.series))
 	if runs > maxBucketRuns || b.limit > 0 && b.rows > b.limit ||
 		b.rows > coarseRows && b.rows > runs*maxPointsPerRun {
@@ -179,11 +195,16 @@ func (b *bucketRuns) addRun(series []uint64, times []int64, values []float64, ro
 		value := values[next]
 		to, sum, low, high = times[next], sum+value, min(low, value), max(high, value)
 	}
-	b.series, b.times, b.ranks = append(b.series, id), append(b.times, bucket), append(b.ranks, rankOf(from))
-	b.to, b.count, b.sum = append(b.to, to), append(b.count, float64(next-row)), append(b.sum, sum)
-	b.low, b.high = append(b.low, low), append(b.high, high)
-	b.first, b.last = append(b.first, first), append(b.last, values[next-1])
+	b.appendRun(id, bucket, from, to, float64(next-row), sum, low, high, first, values[next-1])
 	return next
+}
+
+// appendRun adds a run with its functions.
+func (b *bucketRuns) appendRun(series uint64, bucket, from, to int64, count, sum, low, high, first, last float64) {
+	b.series, b.times, b.ranks = append(b.series, series), append(b.times, bucket), append(b.ranks, rankOf(from))
+	b.to, b.count, b.sum = append(b.to, to), append(b.count, count), append(b.sum, sum)
+	b.low, b.high = append(b.low, low), append(b.high, high)
+	b.first, b.last = append(b.first, first), append(b.last, last)
 }
 
 // combine adds a row to the result for each bucket. If runs of one bucket overlap, it marks the result

@@ -61,7 +61,7 @@ func TestFineBucketsAreThoseOfTheirPoints(t *testing.T) {
 			blocks = append(blocks, part)
 		}
 		random.Shuffle(len(blocks), func(i, j int) { blocks[i], blocks[j] = blocks[j], blocks[i] })
-		b := newBucketRuns(grid, 10)
+		b := newBucketRuns(&AggregateQuery{Grid: grid}, 0)
 		for _, block := range blocks {
 			b.addAll(block)
 		}
@@ -111,7 +111,7 @@ func TestARepeatedPointOfAFineBucketIsReported(t *testing.T) {
 		"around, same bucket": {[]int64{20*second - 1, 20*second + 1}, true},
 	} {
 		for _, swapped := range []bool{false, true} {
-			b, other := newBucketRuns(grid, 10), runOf{times: c.times}
+			b, other := newBucketRuns(&AggregateQuery{Grid: grid}, 0), runOf{times: c.times}
 			for range c.times {
 				other.series, other.values = append(other.series, 7), append(other.values, 5)
 			}

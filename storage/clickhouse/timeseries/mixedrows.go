@@ -2,7 +2,6 @@ package timeseries
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,8 +20,7 @@ import (
 // does not take longer.
 func (p *rollupPlan) hasFewRows(q *AggregateQuery) bool {
 	points := p.pointSeconds(q)
-	return q.FineFrom == 0 && points > 0 && points <= fewPoints &&
-		int64(len(p.rollupSeries))*((p.to-p.from)/p.unit) <= fewPoints
+	return q.FineFrom == 0 && points > 0 && points <= fewPoints && p.rollupRows() <= fewPoints
 }
 
 // groupMixed reads the rows of the plan and groups them. It returns nil if they are more than maxFewRows.
@@ -39,22 +37,10 @@ func (r *Reader) groupMixed(
 		}
 	}
 	subqueries := p.subqueries(q, columns, func(series []uint64, where string) string {
-		condition := "series IN (" + clickhouse.IDArray(series) + ") AND " + where + q.Range.hiddenCondition("WHERE")
-		return fmt.Sprintf("(%s LIMIT %d)", pointRows(columns, clickhouse.TablePoints, condition), maxFewRows+1)
+		return fmt.Sprintf("(%s LIMIT %d)", q.pointRows(columns, clickhouse.TablePoints, series, where), maxFewRows+1)
 	})
-	m := newMixedRows(newBucketRuns(q.Grid, min(q.maxRows(), fewPoints)), columns)
-	err := r.db.QueryBlocks(
-		ctx, clickhouse.OpAggregate, strings.Join(subqueries, " UNION ALL "), q.Range.parameters(), m.columns, m.add,
-	)
-	if errors.Is(err, errTooManyRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	rows := newAggregateRows(q, requested)
-	m.runs.combine(rows)
-	return rows, nil
+	m := newMixedRows(newBucketRuns(q, maxFewRows), columns)
+	return r.groupRuns(ctx, q, requested, m.runs, strings.Join(subqueries, " UNION ALL "), m.columns, m.add)
 }
 
 // mixedRows collects rows of a rollup, each of which is for all points of its time, and points. No point is in two
@@ -120,14 +106,7 @@ func (m *mixedRows) add(block *native.Block) error {
 		}
 		bucket := b.grid.Start(at)
 		end = b.grid.Next(bucket)
-		b.series, b.times, b.ranks = append(b.series, series[row]), append(b.times, bucket), append(b.ranks, rankOf(at))
-		b.to, b.count, b.sum = append(b.to, at), append(b.count, count), append(b.sum, totals[row])
-		b.low, b.high = append(b.low, lows[row]), append(b.high, highs[row])
-		b.first, b.last = append(b.first, firsts[row]), append(b.last, lasts[row])
+		b.appendRun(series[row], bucket, at, at, count, totals[row], lows[row], highs[row], firsts[row], lasts[row])
 	}
-	b.findRuns(before)
-	if b.rows += int64(len(series)); b.rows > maxFewRows {
-		return errTooManyRows
-	}
-	return nil
+	return b.endBlock(before, len(series))
 }

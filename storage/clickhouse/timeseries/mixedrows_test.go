@@ -42,18 +42,15 @@ func TestMixedRowsAreThoseOfTheirPoints(t *testing.T) {
 		grid := NewGrid([]time.Duration{time.Minute, 10 * time.Minute, time.Hour}[random.IntN(3)], time.UTC, from, to)
 		q := fineQuery(grid)
 		q.Series, q.Groups = q.Series[:1], q.Groups[:1]
-		m := newMixedRows(newBucketRuns(grid, 10), mixedTestColumns)
+		m := newMixedRows(newBucketRuns(&AggregateQuery{Grid: grid}, 0), mixedTestColumns)
 		want := map[int64][]float64{}
 		var blocks []*native.Block
 		var times []int64
 		var rows [][]float64
 		cut := func() {
 			series := slices.Repeat([]uint64{q.Series[0]}, len(times))
-			if blocks = append(blocks, mixedBlock(m, series, times, rows)); random.IntN(2) == 0 {
-				times, rows = nil, nil
-				return
-			}
-			times, rows = times[:0], rows[:0]
+			blocks = append(blocks, mixedBlock(m, series, times, rows))
+			times, rows = nil, nil
 		}
 		for start := from; start < to; start += minute {
 			var values []float64
@@ -95,7 +92,7 @@ func TestMixedRowsAreThoseOfTheirPoints(t *testing.T) {
 func TestMixedRowsHaveOnlyTheRequestedColumns(t *testing.T) {
 	grid := NewGrid(time.Minute, time.UTC, 0, time.Hour.Microseconds())
 	q := &AggregateQuery{Series: []uint64{7}, Groups: []int{0}, Grid: grid, Limit: 10, Functions: []Function{Max}}
-	m := newMixedRows(newBucketRuns(grid, 10), []rollupColumn{highestColumn})
+	m := newMixedRows(newBucketRuns(&AggregateQuery{Grid: grid}, 0), []rollupColumn{highestColumn})
 	require.Len(t, m.columns, 4)
 	block := native.NewBlock(m.columns)
 	targets := block.Targets()
@@ -119,7 +116,7 @@ func TestARepeatedPointOfMixedRowsIsReported(t *testing.T) {
 		"in the same block":    {{20 * second, 21 * second, 21 * second}},
 		"before, in one block": {{20 * second, 21 * second, 20 * second}},
 	} {
-		m := newMixedRows(newBucketRuns(grid, 10), mixedTestColumns)
+		m := newMixedRows(newBucketRuns(&AggregateQuery{Grid: grid}, 0), mixedTestColumns)
 		for _, times := range blocks {
 			series, rows := slices.Repeat([]uint64{7}, len(times)), slices.Repeat([][]float64{{1}}, len(times))
 			require.NoError(t, m.add(mixedBlock(m, series, times, rows)))

@@ -32,9 +32,8 @@ const maxHashedRows = 1_000_000
 // pointsStatement returns the statement that reads points of series, with the columns of
 // rollupPlan.subqueries.
 func (q *AggregateQuery) pointsStatement(columns []rollupColumn, series []uint64, where string, how reading) string {
-	condition := "series IN (" + clickhouse.IDArray(series) + ") AND " + where + q.Range.hiddenCondition("WHERE")
 	if how == onlyCurrent {
-		return pointRows(columns, "points FINAL", condition)
+		return q.pointRows(columns, clickhouse.TablePoints+" FINAL", series, where)
 	}
 	key := "part"
 	if q.Grid != nil {
@@ -50,20 +49,25 @@ func (q *AggregateQuery) pointsStatement(columns []rollupColumn, series []uint64
 	// Expressions in WITH take ClickHouse less time to analyze than subqueries that add columns.
 	byPart := fmt.Sprintf("WITH toUnixTimestamp64Micro(ts) AS at, %s_part_index AS part"+
 		" SELECT series, %s AS key, min(at) AS part_from, max(at) AS part_to%s FROM %s PREWHERE %s GROUP BY series, key",
-		withAt, key, part.String(), q.layout.ShardTable(clickhouse.TablePoints), condition)
+		withAt, key, part.String(), q.layout.ShardTable(clickhouse.TablePoints), q.pointCondition(series, where))
 	return q.layout.OnShards(fmt.Sprintf(`
 		WITH %s%s AS bucket
 		SELECT series, min(part_from) AS us%s, toUInt8(maxIntersections(part_from, part_to + 1) > 1) AS uncertain
 		FROM (%s) GROUP BY series, bucket`, with, bucket, parts.String(), byPart))
 }
 
-// pointRows returns the statement that reads a row for each stored point, or row of a point.
-func pointRows(columns []rollupColumn, table, condition string) string {
+// pointCondition returns the condition, for PREWHERE, that points are of the series, fulfil where and are not hidden.
+func (q *AggregateQuery) pointCondition(series []uint64, where string) string {
+	return "series IN (" + clickhouse.IDArray(series) + ") AND " + where + q.Range.hiddenCondition("WHERE")
+}
+
+// pointRows returns the statement that reads a row for each stored point of series, or row of a point.
+func (q *AggregateQuery) pointRows(columns []rollupColumn, table string, series []uint64, where string) string {
 	list := "series, toUnixTimestamp64Micro(ts) AS us"
 	for _, c := range columns {
 		list += ", " + c.point + " AS " + c.name
 	}
-	return "SELECT " + list + ", toUInt8(0) AS uncertain FROM " + table + " PREWHERE " + condition
+	return "SELECT " + list + ", toUInt8(0) AS uncertain FROM " + table + " PREWHERE " + q.pointCondition(series, where)
 }
 
 // settings returns the settings of a statement, preceded by their keyword. If the result has few rows,

@@ -22,14 +22,13 @@ func (r *Reader) rollupCounters(
 	read := *q
 	read.Range = q.counterRange()
 	if q.multiSeries || plan.pointSeconds(&read) > maxPointSeconds ||
-		int64(len(plan.rollupSeries))*((plan.to-plan.from)/plan.unit) > maxVersionedRows {
+		plan.rollupRows() > maxVersionedRows {
 		return nil, nil
 	}
 	all := *plan
 	all.allVersions = true
 	subqueries := all.subqueries(&read, counterColumns, func(series []uint64, where string) string {
-		return pointRows(counterColumns, clickhouse.TablePoints,
-			"series IN ("+clickhouse.IDArray(series)+") AND "+where+read.Range.hiddenCondition("WHERE"))
+		return read.pointRows(counterColumns, clickhouse.TablePoints, series, where)
 	})
 	const numbers = "SELECT series, us, head AS answer0, toFloat64(head_at) AS answer1, tail AS answer2," +
 		" toFloat64(tail_at) AS answer3, increase AS answer4, uncertain AS state, "
@@ -58,6 +57,11 @@ func (p *rollupPlan) pointSeconds(q *AggregateQuery) int64 {
 	const second, hour = int64(time.Second / time.Microsecond), int64(time.Hour / time.Second)
 	return int64(len(q.Series))*((p.from-q.Range.FromUS+q.Range.ToUS-p.to)/second) +
 		int64(len(p.pointSeries))*((p.to-p.from)/second) + int64(len(p.markedHours))*hour
+}
+
+// rollupRows returns the number of rows of the rollup in the range of the plan.
+func (p *rollupPlan) rollupRows() int64 {
+	return int64(len(p.rollupSeries)) * ((p.to - p.from) / p.unit)
 }
 
 // steps sums the steps of counters, see Delta, between and within the rows of each series and bucket.
