@@ -62,6 +62,17 @@ func benchIDs(n int) (ids []uint64) {
 	return ids
 }
 
+// timeAggregate returns the time of a query, which must return the given number of groups.
+func timeAggregate(b *testing.B, db *clickhouse.DB, ask *timeseries.AggregateQuery, groups int) time.Duration {
+	b.Helper()
+	began := time.Now()
+	found, _, err := timeseries.New(db).Aggregate(b.Context(), *ask)
+	took := time.Since(began)
+	require.NoError(b, err)
+	require.Len(b, found, groups)
+	return took
+}
+
 // rollUpAll runs passes until all points up to a time are rolled up.
 func rollUpAll(b *testing.B, db *clickhouse.DB, nowUS int64) (points uint64, took time.Duration) {
 	b.Helper()
@@ -150,11 +161,7 @@ func BenchmarkRolledDashboards(b *testing.B) {
 			ask.PointsOnly = raw
 			var times []time.Duration
 			for range rounds {
-				began := time.Now()
-				found, _, err := timeseries.New(db).Aggregate(b.Context(), ask)
-				require.NoError(b, err)
-				require.Len(b, found, series)
-				times = append(times, time.Since(began))
+				times = append(times, timeAggregate(b, db, &ask, series))
 			}
 			slices.Sort(times)
 			from := map[bool]string{true: "raw", false: "rollup"}[raw]
@@ -205,11 +212,7 @@ func BenchmarkDashboardsOfPoints(b *testing.B) {
 			}
 			var times []time.Duration
 			for range rounds {
-				began := time.Now()
-				found, _, err := timeseries.New(db).Aggregate(b.Context(), ask)
-				require.NoError(b, err)
-				require.Len(b, found, q.groups)
-				times = append(times, time.Since(began))
+				times = append(times, timeAggregate(b, db, &ask, q.groups))
 			}
 			slices.Sort(times)
 			b.ReportMetric(float64(times[rounds/2].Microseconds())/1000, q.name+"-"+how+"-p50-ms")
@@ -252,11 +255,7 @@ func BenchmarkQueriesOfFewRows(b *testing.B) {
 		for range rounds {
 			for how, fineFrom := range [2]int{math.MaxInt, 0} {
 				ask.FineFrom = fineFrom
-				began := time.Now()
-				found, _, err := timeseries.New(db).Aggregate(b.Context(), ask)
-				require.NoError(b, err)
-				require.Len(b, found, q.series)
-				times[how] = append(times[how], time.Since(began))
+				times[how] = append(times[how], timeAggregate(b, db, &ask, q.series))
 			}
 		}
 		for how, name := range [2]string{"by-clickhouse", "in-process"} {

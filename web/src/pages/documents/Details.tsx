@@ -1,7 +1,7 @@
 import { ExternalLink, FileSearch, Network, Search, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 
-import { ApiError } from '@/api'
+import { ApiError, MAX_TAGS } from '@/api'
 import {
   Button,
   ButtonLink,
@@ -122,7 +122,7 @@ function factsOf(d: DocumentItem): Parameters<typeof Facts>[0]['items'] {
       <Copyable key="e" text={d.externalId} shown={visible(d.externalId)} label="Copy the external id" />,
     ],
     ['Type', <TypeLabel key="type" media={d.contentType} />],
-    ['Tags', <Tags key="tags" tags={d.tags} max={64} linked />],
+    ['Tags', <Tags key="tags" tags={d.tags} max={MAX_TAGS} linked />],
     ['Timestamp', <Time key="time" at={d.timestamp} absolute none="not set" />],
     d.sourceUrl !== null && [
       'Source',

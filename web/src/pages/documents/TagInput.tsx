@@ -1,9 +1,10 @@
 import { X } from 'lucide-react'
 import { useState } from 'react'
 
+import { MAX_TAG_LENGTH } from '@/api'
 import { Input, visible } from '@/ui'
 
-import { MAX_TAG_LENGTH, tagsOf } from './address'
+import { tagsOf } from './address'
 
 /** An input for tags, for a Field. Enter, a comma or leaving the input adds the typed tag; Backspace removes the last. */
 export function TagInput({

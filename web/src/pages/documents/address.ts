@@ -1,11 +1,8 @@
 // The state of the page in its URL: the filter, the page of the list, and what is open.
 
-import type { ApiSchemas, Query } from '@/api'
+import { type ApiSchemas, MAX_TAG_LENGTH, MAX_TAGS, type Query } from '@/api'
 
 export const DOCUMENTS_PER_PAGE = 50
-/** The limits of the API. */
-export const MAX_TAGS = 64
-export const MAX_TAG_LENGTH = 128
 
 /** The orders of the list; the first is the default. */
 export const SORTS = [

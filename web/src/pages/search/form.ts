@@ -1,5 +1,7 @@
 // The form of the playground: its fields, their defaults and limits.
 
+import { MAX_TAG_LENGTH, MAX_TAGS } from '@/api'
+
 import type { Direction, EntityType } from '../graph/model/types'
 import { readFilters } from './filters'
 import { rangeErrors } from './times'
@@ -89,8 +91,8 @@ export const MAX = {
   /** Items of a list. */
   items: 100,
   relationType: 128,
-  tags: 64,
-  tag: 128,
+  tags: MAX_TAGS,
+  tag: MAX_TAG_LENGTH,
   facetLimit: 50,
   candidates: 100,
   hops: 3,
