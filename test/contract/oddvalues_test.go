@@ -111,7 +111,7 @@ func newOddRequests(t *testing.T, do func(q contract.Request) *contract.Answer) 
 
 // oddShare is the share of the odd values that each parameter and each value of a body gets in make test: one of so
 // many, at random. In make test-all each gets all of them.
-const oddShare = 3
+const oddShare = 6
 
 // usesNext reports whether the next odd value is used.
 func (s *oddRequests) usesNext() bool { return testenv.Full() || s.random.IntN(oddShare) == 0 }

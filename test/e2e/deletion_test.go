@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // TestDeletedPointsNeverComeBack deletes a time range from ingested points, writes to it again, and
@@ -102,6 +104,7 @@ func TestDeletedPointsNeverComeBack(t *testing.T) {
 // TestADeletedWorkspaceIsRemovedThoughTheServerIsKilled deletes one of two workspaces with the same
 // content, kills the server during the deletion, and compares.
 func TestADeletedWorkspaceIsRemovedThoughTheServerIsKilled(t *testing.T) {
+	testenv.RequireFull(t)
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

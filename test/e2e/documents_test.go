@@ -44,10 +44,11 @@ func wikiPage(index, version int) map[string]any {
 // was not answered, while the process is killed. The graph, with the links between the documents, is
 // then the same as that of another workspace that got only the second version, without a kill.
 func TestDocumentsOutliveKills(t *testing.T) {
+	testenv.RequireFull(t)
 	t.Parallel()
 	s := newServer(t)
 	s.Start()
-	pages := testenv.InFull(900, 120)
+	const pages = 900
 	versions := []int{1, 2}
 	post := func(server *server, from, to, version int) (statuses []string, ok bool) {
 		var list []map[string]any

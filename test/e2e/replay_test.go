@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // replayed is a replay in the JSON of the command line.
@@ -74,6 +76,7 @@ func (s *server) ingest(source string, from, to int) (checkpoint string) {
 // TestReplayingTwiceLeavesEverythingAsItWas runs replays by command line, first without and then with
 // concurrent ingest.
 func TestReplayingTwiceLeavesEverythingAsItWas(t *testing.T) {
+	testenv.RequireFull(t)
 	t.Parallel()
 	s := newServer(t)
 	s.Start()
@@ -115,6 +118,7 @@ func TestReplayingTwiceLeavesEverythingAsItWas(t *testing.T) {
 // TestAReplayOutlivesAKill kills the process that runs a replay; the next process continues at the
 // position in the job's record.
 func TestAReplayOutlivesAKill(t *testing.T) {
+	testenv.RequireFull(t)
 	t.Parallel()
 	s := newServer(t)
 	s.Start()

@@ -37,6 +37,7 @@ func TestARollingRestartUnderLoadLosesNothing(t *testing.T) {
 // engines, which restarts on its data directory. Connections are refused during the restart; the
 // requirements for answers are the same.
 func TestTheSingleProcessIsRestartedUnderLoad(t *testing.T) {
+	testenv.RequireFull(t)
 	t.Parallel()
 	s := newServer(t)
 	s.Start()

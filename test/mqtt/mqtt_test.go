@@ -127,7 +127,8 @@ func passwords(t *testing.T) string {
 // TestKilledProcessesLoseAndDoubleNothing publishes by many clients while the bridge and the broker are killed, and the
 // server is stopped.
 func TestKilledProcessesLoseAndDoubleNothing(t *testing.T) {
-	publishers, each := testenv.InFull(1000, 60), 40
+	testenv.RequireFull(t)
+	const publishers, each = 1000, 40
 	s := harness.New(t, binary)
 	s.Start()
 	for _, version := range []string{"5", "3.1.1"} {
