@@ -11,6 +11,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/storage/postgres/graphpast"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
@@ -35,7 +36,7 @@ type pastEdge struct {
 }
 
 // moment parses the parameters asOfSequence and asOf.
-func moment(p *request.Params) (m graphread.Moment) {
+func moment(p *request.Params) (m graphpast.Moment) {
 	m.Sequence = int64(p.Int("asOfSequence", 0, 1, math.MaxInt64))
 	m.Time = p.Time("asOf")
 	if m.Sequence != 0 && m.Time != nil {
@@ -46,8 +47,8 @@ func moment(p *request.Params) (m graphread.Moment) {
 
 // readPast reads a resource as of a moment and responds with it.
 func readPast[T, S any](
-	a *api, w http.ResponseWriter, r *http.Request, id uuid.UUID, m graphread.Moment,
-	read func(context.Context, uuid.UUID, uuid.UUID, graphread.Moment) (graphread.Past[T], error),
+	a *api, w http.ResponseWriter, r *http.Request, id uuid.UUID, m graphpast.Moment,
+	read func(context.Context, uuid.UUID, uuid.UUID, graphpast.Moment) (graphread.Past[T], error),
 	show func(*graphread.Past[T]) S,
 ) error {
 	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)

@@ -16,6 +16,7 @@ import (
 	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/budget"
+	"github.com/livegraph/livegraph/storage/postgres/graphpast"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
@@ -23,8 +24,8 @@ import (
 type graphStore interface {
 	Node(ctx context.Context, workspace, id uuid.UUID) (graph.Node, error)
 	Edge(ctx context.Context, workspace, id uuid.UUID) (graph.Edge, error)
-	NodeAsOf(ctx context.Context, workspace, id uuid.UUID, m graphread.Moment) (graphread.Past[graph.Node], error)
-	EdgeAsOf(ctx context.Context, workspace, id uuid.UUID, m graphread.Moment) (graphread.Past[graph.Edge], error)
+	NodeAsOf(ctx context.Context, workspace, id uuid.UUID, m graphpast.Moment) (graphread.Past[graph.Node], error)
+	EdgeAsOf(ctx context.Context, workspace, id uuid.UUID, m graphpast.Moment) (graphread.Past[graph.Edge], error)
 	Nodes(
 		ctx context.Context, workspace uuid.UUID, filter graphread.NodeFilter, page graphread.Page,
 	) (graphread.List[graph.Node], error)
@@ -224,7 +225,7 @@ func (a *api) getEdge(w http.ResponseWriter, r *http.Request) error {
 
 // resourceOf returns the workspace, the id and the moment of a request for one resource. An id that
 // is not a UUID is a NotFound error, like an id that does not exist.
-func resourceOf(r *http.Request, what string) (workspace, id uuid.UUID, m graphread.Moment, err error) {
+func resourceOf(r *http.Request, what string) (workspace, id uuid.UUID, m graphpast.Moment, err error) {
 	p := request.Query(r)
 	m = moment(p)
 	if err := p.Err(); err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/storage/postgres"
-	"github.com/livegraph/livegraph/storage/postgres/graphread"
+	"github.com/livegraph/livegraph/storage/postgres/graphrow"
 )
 
 const nodeColumns = `n.workspace_id, n.id, n.name, n.entity_type, n.description, n.properties::text,
@@ -44,7 +44,7 @@ func eachNode(rows pgx.Rows, f func(workspace uuid.UUID, n *graph.Node), leading
 	var (
 		workspace uuid.UUID
 		n         graph.Node
-		text      graphread.StoredText
+		text      graphrow.StoredText
 	)
 	_, err := pgx.ForEachRow(rows, append(leading,
 		&workspace, &n.ID, &n.Name, &n.EntityType, &n.Description, &text.Properties, &n.CreatedAt, &n.UpdatedAt,
@@ -65,7 +65,7 @@ func eachEdge(rows pgx.Rows, f func(workspace uuid.UUID, e *graph.Edge), leading
 	var (
 		workspace uuid.UUID
 		e         graph.Edge
-		text      graphread.StoredText
+		text      graphrow.StoredText
 		takenNode *uuid.UUID
 	)
 	_, err := pgx.ForEachRow(rows, append(leading,

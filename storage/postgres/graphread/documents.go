@@ -13,6 +13,7 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/postgres/documentfilter"
+	"github.com/livegraph/livegraph/storage/postgres/graphrow"
 )
 
 // Documents are nodes that their property marks, see package document. These conditions are those of
@@ -27,7 +28,7 @@ const (
 // DocumentNodes reads the nodes of the documents with the external ids, without their passages, oldest
 // first. A caller must check the marks of the nodes, because anyone can set properties.
 func (db *Store) DocumentNodes(ctx context.Context, workspace uuid.UUID, externalIDs []string) ([]graph.Node, error) {
-	return db.readDocuments(ctx, `SELECT `+nodeColumns+` FROM nodes WHERE workspace_id = $1
+	return db.readDocuments(ctx, `SELECT `+graphrow.NodeColumns+` FROM nodes WHERE workspace_id = $1
 		AND `+hasExternalID+`ANY(SELECT md5(e) FROM unnest($2::text[]) e) AND `+isDocument+`
 		AND properties -> 'document' ->> 'externalId' = ANY($2) ORDER BY created_at, id`, workspace, externalIDs)
 }
@@ -37,7 +38,7 @@ func (db *Store) DocumentNodes(ctx context.Context, workspace uuid.UUID, externa
 func (db *Store) PassageNodes(
 	ctx context.Context, workspace, document uuid.UUID, externalID string, limit int,
 ) ([]graph.Node, error) {
-	return db.readDocuments(ctx, `SELECT `+nodeColumns+` FROM nodes WHERE workspace_id = $1
+	return db.readDocuments(ctx, `SELECT `+graphrow.NodeColumns+` FROM nodes WHERE workspace_id = $1
 		AND `+hasExternalID+`md5($2::text) AND `+isPassage+` AND properties -> 'document' ->> 'externalId' = $2
 		AND properties -> 'document' ->> 'id' = $3::text ORDER BY properties -> 'document' -> 'passage' -> 'index', id
 		LIMIT $4`, workspace, externalID, document.String(), limit)
@@ -65,9 +66,9 @@ func (db *Store) Documents(
 			return err
 		}
 		page := fmt.Sprintf(` %s LIMIT %d OFFSET %d`, list.Order.OrderBy(), list.Limit, list.Offset)
-		rows, err := tx.Query(ctx, `SELECT `+nodeColumns+from+page, postgres.WithCustomPlan(w.Args)...)
+		rows, err := tx.Query(ctx, `SELECT `+graphrow.NodeColumns+from+page, postgres.WithCustomPlan(w.Args)...)
 		if err == nil {
-			nodes, err = pgx.CollectRows(rows, scanNode)
+			nodes, err = pgx.CollectRows(rows, graphrow.ScanNode)
 		}
 		return err
 	})
@@ -168,7 +169,7 @@ func (db *Store) readDocuments(ctx context.Context, query string, args ...any) (
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading documents: %w", err))
 	}
-	list, err := pgx.CollectRows(rows, scanNode)
+	list, err := pgx.CollectRows(rows, graphrow.ScanNode)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading documents: %w", err))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/uuids"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/graphpast"
 )
 
 // MaxSubgraphEdges is the maximum number of edges of a subgraph.
@@ -20,12 +21,12 @@ const MaxSubgraphEdges = 2_000
 type SubgraphQuery struct {
 	Seeds         []uuid.UUID // distinct
 	Depth         int
-	Out, In       bool     // follow edges from source to target, from target to source
-	RelationTypes []string // follow and return only edges of one of these; nil: all
-	EntityTypes   []string // reach only nodes of one of these; nil: all. Seeds may be of any type
-	MaxNodes      int      // the nearest ones are returned
-	MaxBytes      int      // approximate maximum size of the nodes, and of the edges
-	AsOf          Moment   // the state of the graph; not set: the current one
+	Out, In       bool             // follow edges from source to target, from target to source
+	RelationTypes []string         // follow and return only edges of one of these; nil: all
+	EntityTypes   []string         // reach only nodes of one of these; nil: all. Seeds may be of any type
+	MaxNodes      int              // the nearest ones are returned
+	MaxBytes      int              // approximate maximum size of the nodes, and of the edges
+	AsOf          graphpast.Moment // the state of the graph; not set: the current one
 }
 
 // neighbors returns the part of the query that a walk uses.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/graphrow"
 )
 
 // Nodes and edges are listed in the order of any of their fields with an exact total, from up to a
@@ -36,7 +37,7 @@ type listLimits struct {
 	maxSmallResult int // maximum number of rows that are filtered, counted and sorted at once
 	windowRows     int // number of rows that are read from the index of an order and filtered
 	maxValues      int // maximum number of values of a coarse field that are read one at a time
-	pastEntries    int // see maxPastEntries
+	pastEntries    int // see graphpast.DefaultMaxEntries
 	// bucketTimes are the bounds of the histogram buckets of totals; nil: those in the
 	// statistics of Postgres.
 	bucketTimes []time.Time
@@ -67,7 +68,7 @@ type resource[T any] struct {
 }
 
 var nodes = resource[graph.Node]{
-	table: "nodes", columns: nodeColumns, label: "entity_type", kind: graph.KindNode, scan: scanNode,
+	table: "nodes", columns: graphrow.NodeColumns, label: "entity_type", kind: graph.KindNode, scan: graphrow.ScanNode,
 	position: func(n *graph.Node) Position {
 		return Position{
 			ID: n.ID, Name: n.Name, Type: string(n.EntityType), CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
@@ -84,7 +85,7 @@ var nodes = resource[graph.Node]{
 }
 
 var edges = resource[graph.Edge]{
-	table: "edges", columns: edgeColumns, label: "relation_type", kind: graph.KindEdge, scan: scanEdge,
+	table: "edges", columns: graphrow.EdgeColumns, label: "relation_type", kind: graph.KindEdge, scan: graphrow.ScanEdge,
 	position: func(e *graph.Edge) Position {
 		return Position{
 			ID: e.ID, Type: e.RelationType, CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt, Version: e.Version,

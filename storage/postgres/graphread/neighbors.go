@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/graphpast"
 )
 
 // Limits of a walk through the graph, so that a hub costs no more than other nodes. A walk that
@@ -39,7 +40,7 @@ type NeighborQuery struct {
 	EntityTypes   []string // list nodes of one of these; nil: all. The walk also passes through other nodes
 	Limit, Offset int
 	After         *NeighborPosition // instead of Offset
-	AsOf          Moment            // the state of the graph; not set: the current one
+	AsOf          graphpast.Moment  // the state of the graph; not set: the current one
 }
 
 // NeighborPosition is the position of a neighbor in the list, which is sorted by depth and id.

@@ -10,6 +10,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/edgehistory"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/uuids"
+	"github.com/livegraph/livegraph/storage/postgres/graphpast"
 )
 
 // neighborsAsOf is Neighbors as of a moment. Nodes that were purged since are left out, and their edges are not
@@ -18,9 +19,9 @@ func (db *Store) neighborsAsOf(
 	ctx context.Context, workspace uuid.UUID, q NeighborQuery,
 ) (list NeighborList, err error) {
 	if q.After != nil { // all pages are as of the sequence of the first one
-		q.AsOf = Moment{Sequence: q.After.Sequence}
+		q.AsOf = graphpast.Moment{Sequence: q.After.Sequence}
 	}
-	err = db.inPast(ctx, workspace, q.AsOf, func(p *past) error {
+	err = db.inPast(ctx, workspace, q.AsOf, func(p *graphpast.Reader) error {
 		w := newPastWalk(p, &q, q.Node)
 		if err := w.requireStart(ctx); err != nil {
 			return err
@@ -29,11 +30,11 @@ func (db *Store) neighborsAsOf(
 		if err != nil {
 			return err
 		}
-		list.Total, list.Truncated, list.Sequence = int64(len(found)), w.truncated, p.sequence
+		list.Total, list.Truncated, list.Sequence = int64(len(found)), w.truncated, p.Sequence()
 		page, more := q.page(found)
 		if list.Items, err = w.fetch(ctx, page); err == nil && more {
 			next := page[len(page)-1]
-			next.Sequence = p.sequence
+			next.Sequence = p.Sequence()
 			list.Next = &next
 		}
 		return err
@@ -43,7 +44,7 @@ func (db *Store) neighborsAsOf(
 
 // pastWalk is the state of a walk as of a sequence.
 type pastWalk struct {
-	*past
+	*graphpast.Reader
 
 	query     *NeighborQuery
 	starts    []uuid.UUID // whose histories must not be too long
@@ -53,9 +54,9 @@ type pastWalk struct {
 	truncated bool
 }
 
-func newPastWalk(p *past, q *NeighborQuery, starts ...uuid.UUID) *pastWalk {
+func newPastWalk(p *graphpast.Reader, q *NeighborQuery, starts ...uuid.UUID) *pastWalk {
 	w := &pastWalk{
-		past: p, query: q, starts: starts, expanded: map[uuid.UUID]bool{},
+		Reader: p, query: q, starts: starts, expanded: map[uuid.UUID]bool{},
 		reached: newReached[*graph.Edge](q.Node),
 	}
 	w.history = edgehistory.New(func(e *graph.Edge) bool { return w.expanded[e.SourceID] || w.expanded[e.TargetID] })
@@ -64,12 +65,12 @@ func newPastWalk(p *past, q *NeighborQuery, starts ...uuid.UUID) *pastWalk {
 
 // requireStart returns an error if the node of the query was not live or was purged since.
 func (w *pastWalk) requireStart(ctx context.Context) error {
-	start, purged, err := w.nodes(ctx, []uuid.UUID{w.query.Node})
+	start, purged, err := w.Nodes(ctx, []uuid.UUID{w.query.Node})
 	switch _, live := start[w.query.Node]; {
 	case err != nil:
 		return err
 	case purged[w.query.Node]:
-		return errPurged("node")
+		return graphpast.ErrPurged("node")
 	case !live:
 		return fault.New(fault.NotFound, "No such node")
 	}
@@ -118,7 +119,7 @@ func (w *pastWalk) eachStep(ctx context.Context, frontier []uuid.UUID, reach fun
 
 // withoutPurged returns the nodes that were not purged. Edges to the others are missing.
 func (w *pastWalk) withoutPurged(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
-	purged, err := w.purged(ctx, ids)
+	purged, err := w.Purged(ctx, ids)
 	if len(purged) > 0 {
 		w.truncated = true
 		ids = slices.DeleteFunc(ids, func(id uuid.UUID) bool { return purged[id] })
@@ -146,7 +147,7 @@ func (w *pastWalk) liveEdges(
 			}
 		}
 	})
-	if err := w.readCascades(ctx, w.history, ends); err != nil {
+	if err := w.ReadCascades(ctx, w.history, ends); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(ids, uuids.Compare)
@@ -167,24 +168,23 @@ func (w *pastWalk) passes(e *graph.Edge) bool {
 // long.
 func (w *pastWalk) expand(ctx context.Context, ids []uuid.UUID) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return w.expanded[id] })
-	counts, err := w.countEntries(ctx, ids, make([]int64, len(ids)))
+	admitted, err := w.Admit(ctx, ids)
 	if err != nil {
 		return err
 	}
-	var nodes []uuid.UUID
+	for _, id := range admitted {
+		w.expanded[id] = true
+	}
 	for _, id := range ids {
-		if counts[id] > w.entriesLeft {
-			if slices.Contains(w.starts, id) {
-				return errTooLong()
-			}
-			w.truncated = true
+		if w.expanded[id] {
 			continue
 		}
-		w.entriesLeft -= counts[id]
-		w.expanded[id] = true
-		nodes = append(nodes, id)
+		if slices.Contains(w.starts, id) {
+			return graphpast.ErrTooLong()
+		}
+		w.truncated = true
 	}
-	return w.readMatching(ctx, w.history, nodes, make([]int64, len(nodes)), hasEdgeSteps)
+	return w.ReadEdgeSteps(ctx, w.history, admitted)
 }
 
 // filterListed returns those of the nodes that are to be listed.
@@ -192,7 +192,7 @@ func (w *pastWalk) filterListed(ctx context.Context, ids []uuid.UUID) ([]uuid.UU
 	if w.query.EntityTypes == nil || len(ids) == 0 {
 		return ids, nil
 	}
-	live, _, err := w.nodes(ctx, ids)
+	live, _, err := w.Nodes(ctx, ids)
 	var listed []uuid.UUID
 	for _, id := range ids {
 		if slices.Contains(w.query.EntityTypes, string(live[id].EntityType)) {
@@ -208,7 +208,7 @@ func (w *pastWalk) fetch(ctx context.Context, page []NeighborPosition) ([]Neighb
 	for i, position := range page {
 		ids[i] = position.ID
 	}
-	live, _, err := w.nodes(ctx, ids)
+	live, _, err := w.Nodes(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

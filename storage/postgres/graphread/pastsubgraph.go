@@ -7,11 +7,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/storage/postgres/graphpast"
 )
 
 // subgraphAsOf is Subgraph as of a moment. Nodes that were purged since are left out, and their edges are not followed.
 func (db *Store) subgraphAsOf(ctx context.Context, workspace uuid.UUID, q SubgraphQuery) (s Subgraph, err error) {
-	err = db.inPast(ctx, workspace, q.AsOf, func(p *past) error {
+	err = db.inPast(ctx, workspace, q.AsOf, func(p *graphpast.Reader) error {
 		query := q.neighbors()
 		w := newPastWalk(p, &query, q.Seeds...)
 		if err := w.requireSeeds(ctx, q.Seeds); err != nil {
@@ -21,7 +22,7 @@ func (db *Store) subgraphAsOf(ctx context.Context, workspace uuid.UUID, q Subgra
 		if err != nil {
 			return err
 		}
-		s.Sequence, s.Truncated = p.sequence, more
+		s.Sequence, s.Truncated = p.Sequence(), more
 		if err := s.readPastNodes(ctx, p, found, q.MaxBytes); err != nil {
 			return err
 		}
@@ -36,12 +37,12 @@ func (db *Store) subgraphAsOf(ctx context.Context, workspace uuid.UUID, q Subgra
 
 // requireSeeds returns an error if a seed was not live or was purged since.
 func (w *pastWalk) requireSeeds(ctx context.Context, seeds []uuid.UUID) error {
-	live, purged, err := w.nodes(ctx, seeds)
+	live, purged, err := w.Nodes(ctx, seeds)
 	switch {
 	case err != nil:
 		return err
 	case len(purged) > 0:
-		return errPurged("node")
+		return graphpast.ErrPurged("node")
 	case len(live) != len(seeds):
 		return errNoSeed()
 	}
@@ -57,7 +58,9 @@ func (w *pastWalk) around(ctx context.Context, frontier []uuid.UUID, _ int) (nex
 }
 
 // readPastNodes reads the nodes, of which it leaves out the last ones if all together are too large.
-func (s *Subgraph) readPastNodes(ctx context.Context, p *past, found []NeighborPosition, maxBytes int) error {
+func (s *Subgraph) readPastNodes(
+	ctx context.Context, p *graphpast.Reader, found []NeighborPosition, maxBytes int,
+) error {
 	size := 0
 	for chunk := range slices.Chunk(found, FetchItems) {
 		if size >= maxBytes {
@@ -68,7 +71,7 @@ func (s *Subgraph) readPastNodes(ctx context.Context, p *past, found []NeighborP
 		for i, position := range chunk {
 			ids[i] = position.ID
 		}
-		live, _, err := p.nodes(ctx, ids)
+		live, _, err := p.Nodes(ctx, ids)
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/postgres/documentfilter"
+	"github.com/livegraph/livegraph/storage/postgres/graphrow"
 )
 
 // The results of a search are read again here in their current state, because an index of texts or
@@ -29,7 +30,7 @@ func (db *Store) ReadNodes(
 		return found, nil
 	}
 	list, err := queryAll(
-		ctx, db.pool, `SELECT `+nodeColumns+` FROM nodes n WHERE `, nodeWhere(workspace, ids, f), scanNode,
+		ctx, db.pool, `SELECT `+graphrow.NodeColumns+` FROM nodes n WHERE `, nodeWhere(workspace, ids, f), graphrow.ScanNode,
 	)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading the nodes that were found: %w", err))
@@ -74,7 +75,7 @@ func (db *Store) ReadEdges(
 	w.Add("workspace_id = ?", workspace)
 	w.Add("id = ANY(?)", postgres.IDArray(ids))
 	w.Add("NOT deleted")
-	list, err := queryAll(ctx, db.pool, `SELECT `+edgeColumns+` FROM edges WHERE `, w, scanEdge)
+	list, err := queryAll(ctx, db.pool, `SELECT `+graphrow.EdgeColumns+` FROM edges WHERE `, w, graphrow.ScanEdge)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading the edges of paths: %w", err))
 	}

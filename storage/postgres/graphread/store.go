@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/graphpast"
 	"github.com/livegraph/livegraph/storage/postgres/journal"
 )
 
@@ -24,7 +25,7 @@ func New(db *postgres.DB) *Store {
 		Store: journal.New(db), root: db, pool: db.Pool(), totals: newTotalCache(),
 		limits: listLimits{
 			maxSmallResult: defaultMaxSmallResult, windowRows: defaultWindowRows, maxValues: defaultMaxValues,
-			pastEntries: maxPastEntries,
+			pastEntries: graphpast.DefaultMaxEntries,
 		},
 	}
 }

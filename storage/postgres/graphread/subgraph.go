@@ -9,6 +9,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/graphrow"
 )
 
 // maxEdgesPerNode is the maximum number of edges of a node, in each direction, that are read to
@@ -30,16 +31,16 @@ func (db *Store) InducedEdges(
 		return fmt.Sprintf(`SELECT e.* FROM unnest($2::uuid[]) AS n(node) CROSS JOIN LATERAL (
 			SELECT %s FROM edges WHERE workspace_id = $1 AND %s = n.node AND NOT deleted
 			AND ($3::text[] IS NULL OR relation_type = ANY($3))
-			LIMIT %d) e WHERE e.source_id = ANY($2) AND e.target_id = ANY($2)`, edgeColumns, end, maxEdgesPerNode)
+			LIMIT %d) e WHERE e.source_id = ANY($2) AND e.target_id = ANY($2)`, graphrow.EdgeColumns, end, maxEdgesPerNode)
 	}
 	statement := fmt.Sprintf(
-		`SELECT DISTINCT ON (id) %s FROM (%s UNION ALL %s) found ORDER BY id`, edgeColumns, edgesAt("source_id"),
+		`SELECT DISTINCT ON (id) %s FROM (%s UNION ALL %s) found ORDER BY id`, graphrow.EdgeColumns, edgesAt("source_id"),
 		edgesAt("target_id"),
 	)
 	rows, err := db.pool.Query(ctx, statement, pgx.QueryExecModeCacheDescribe, workspace, nodeIDs, relationTypes)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading the edges among nodes: %w", err))
 	}
-	found, err := pgx.CollectRows(rows, scanEdge)
+	found, err := pgx.CollectRows(rows, graphrow.ScanEdge)
 	return found, postgres.Classify(err)
 }

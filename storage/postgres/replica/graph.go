@@ -9,6 +9,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
+	"github.com/livegraph/livegraph/storage/postgres/graphpast"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/storage/postgres/journal"
 )
@@ -85,7 +86,7 @@ func (g *Graph) Edge(ctx context.Context, workspace, id uuid.UUID) (graph.Edge, 
 
 // NodeAsOf is graphread.Store.NodeAsOf.
 func (g *Graph) NodeAsOf(
-	ctx context.Context, workspace, id uuid.UUID, m graphread.Moment,
+	ctx context.Context, workspace, id uuid.UUID, m graphpast.Moment,
 ) (graphread.Past[graph.Node], error) {
 	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (graphread.Past[graph.Node], error) {
 		return db.NodeAsOf(ctx, workspace, id, m)
@@ -94,7 +95,7 @@ func (g *Graph) NodeAsOf(
 
 // EdgeAsOf is graphread.Store.EdgeAsOf.
 func (g *Graph) EdgeAsOf(
-	ctx context.Context, workspace, id uuid.UUID, m graphread.Moment,
+	ctx context.Context, workspace, id uuid.UUID, m graphpast.Moment,
 ) (graphread.Past[graph.Edge], error) {
 	return read(ctx, g, workspace, func(ctx context.Context, db *graphread.Store) (graphread.Past[graph.Edge], error) {
 		return db.EdgeAsOf(ctx, workspace, id, m)
